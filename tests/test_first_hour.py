@@ -804,6 +804,28 @@ def test_an_age_that_is_not_there_is_looked_for_as_before(tmp_path):
     assert "age the cheese" in answers[0] and "56" not in answers[1], answers
 
 
+PACK = {"a.org": "* Packing list\n- [ ] torch\n- [X] tent\n- [ ] map\n* TODO Weekly review\n* TODO one-pager for Opitz\n", "meeting.org": "#+TITLE: Meeting\n* TODO call Opitz\n", "inbox.org": "* TODO x\n"}
+
+@pytest.mark.parametrize("line, said", [
+    ("what's left on the packing list?", "2 of 3 are open in a.org:1:\n- torch\n- map"), ("how many things are on the packing list?", "2 of 3 are open in a.org:1:"), ("weekly review", "a.org, lines 5-5 of 6:\n* TODO Weekly review"),
+    ("cancel the meeting with Opitz", "Nothing is clearly called “the meeting with Opitz”."), ("create note trips/berlin.org", "A file is made by the first note in it: note in trips/berlin.org:"), ("meeting notes with Samir today", "I didn't understand that. Did you mean “todo meeting notes with Samir today”?"),
+    ("no, 10 am", "I didn't understand that: I know"), ("I brought back the library books", "I didn't understand that. Did you mean “done library books”?")])
+def test_nothing_is_changed_that_was_not_named_and_what_is_named_is_shown(tmp_path, line, said):
+    (answer,), files = play(tmp_path, PACK, line)
+    assert answer.startswith(said) and files == PACK, answer
+
+
+def test_hashtags_of_an_org_task_are_its_tags(tmp_path):
+    answers, files = play(tmp_path, PACK, "todo call Bo #urgent #home tomorrow", "move it to friday", "#urgent", "urgent: pay the rent", "todo listen to #3", "todo in b.md: tea #home")
+    assert files["inbox.org"] == "* TODO x\n* TODO call Bo :urgent:home:\nSCHEDULED: <2026-11-20 Fri>\n* TODO [#A] pay the rent\n* TODO listen to #3\n" and files["b.md"] == "- [ ] tea #home\n", files
+    assert "tagged urgent and home" in answers[0] and "call Bo" in answers[2], answers
+
+
+def test_a_month_gone_by_is_asked_for_by_its_pages(tmp_path):
+    answers, _ = play(tmp_path, {"2026-10-03.org": "Storm.\n", "2026-11-17.org": "Frost.\n", "a.org": "* DONE fig\nCLOSED: [2026-10-05 Mon]\n"}, "what happened last month?", "what happened this week?", "show me what I did this week")
+    assert "Storm" in answers[0] and "fig" in answers[0] and "Frost" not in answers[0] and "Frost" in answers[1] and "Frost" in answers[2], answers
+
+
 MORE = {"a.org": "* TODO Report\nSCHEDULED: <2026-11-23 Mon>\n* TODO slate\n", "inbox.org": "* TODO x\n"}
 
 def test_more_than_one_change_is_told_apart(tmp_path):

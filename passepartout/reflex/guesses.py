@@ -77,7 +77,7 @@ def stated(request: Request) -> str | None:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
     if not (found := _STATED.fullmatch(line)) or _DOUBTFUL.search(line): return None
     verb = (found["was"] or found["did"]).lower()
-    thing = re.sub(r"^(?:the|my|our)\s+", "", found["thing"] or found["what"], flags=re.I)
+    thing = re.sub(r"^(?:(?:back|out|up|off|in|away|down|over)\s+)?(?:(?:the|my|our)\s+)?", "", found["thing"] or found["what"], flags=re.I)
     if verb in _BOUGHT and found["thing"]: return f"check off {thing}"
     if verb in _PAST: return f"done {thing}"
     if found["did"]: return None
@@ -90,7 +90,8 @@ def dated_first(request: Request) -> str | None:
     words = request.text.strip().rstrip("!.").split()
     if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
-    if words[0].lower() in ("appointment", "meeting", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
+    if words[0].lower().strip(",.") in ("no", "nope", "nein", "sorry", "oops"): return None                    # a correction, and no title
+    if words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
     if few := on_each_day(days_behind(" ".join(words))) or in_turns(" ".join(words), request.today): return few
     letter, bare = take_priority(" ".join(words))
     if letter and any(repeated_parts(bare, request.today)[2:]): return f"todo {' '.join(words)}"

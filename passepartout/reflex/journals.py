@@ -16,6 +16,7 @@ from .captures import Request, plain_words, tool_call
 from .dates import WEEKDAYS, read_day, say_day, words_of
 from .spans import Span, gone_by
 from .tasklists import filtered
+from ..awareness.views import month
 
 # %% ../../nbs/reflex/journals.ipynb #fa2e491f
 MOST_PAGES = 14                             # days whose pages are looked for at once
@@ -24,12 +25,13 @@ def days_done(span: Span, request: Request) -> dict:
     "The search for what was done in a stretch of days: tasks closed then, and the pages that are called by one of the days."
     last = min(span.end, request.today)
     days = [date.fromordinal(n).isoformat() for n in range(span.start.toordinal(), max(last, span.start).toordinal() + 1)]
+    pages = [f"{span.start:%Y-%m}"] if (span.start, span.end) == month(span.start) else days
     named = f"({days[0]} -todo:open)" if len(days) == 1 else ""                                    # a day that is a heading, in a file of many
-    return tool_call("org-find", f"You asked what you did {span}", query=" OR ".join(filter(None, (f"closed:{days[0]}..{days[-1]}", *(f"(file:{day} -todo:open)" for day in days), named))),
+    return tool_call("org-find", f"You asked what you did {span}", query=" OR ".join(filter(None, (f"closed:{days[0]}..{days[-1]}", *(f"(file:{day} -todo:open)" for day in pages), named))),
                      limit=50, quote=5)
 
 # %% ../../nbs/reflex/journals.ipynb #75df225f
-JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write|note|log)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary)|what(?:'s|\s+is|\s+was|\s+stands)\s+in\s+(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
+JOURNAL = Regex(r"(?:(?:(?:show|tell|list)\s+(?:me\s+)?)?what\s+(?:did\s+(?:i|we)\s+(?:do|make|write|note|log)|(?:i|we)\s+(?:did|made|wrote|noted)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary)|what(?:'s|\s+is|\s+was|\s+stands)\s+in\s+(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
 
 _OF_DAY = Regex(r"(?:(?:show|read|open|find|see|what(?:'s|\s+is)\s+in)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:([\w .]{2,30}?)'s?\s+)?(?:journal|diary)(?:\s+entry)?", re.I)
 
@@ -39,9 +41,10 @@ def journal(request: Request) -> dict | None:
     found = JOURNAL.match(request.text[:200])
     said = plain_words(request.text[found.end():]) if found else ()
     if owned := _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200]): said = words_of(owned[1] or "")
-    doing = found and said and words_of(request.text)[:4] in (("what", "did", "i", "do"), ("what", "did", "we", "do"))
-    if doing and (span := gone_by(said, request.today)) and span.start <= request.today:
-        return days_done(span, request) if (span.end - span.start).days < MOST_PAGES else filtered(Request.of(f"what did I finish {' '.join(said)}", request.today))
+    doing = found and said and re.search(r"\bdid\s+(?:i|we)\s+do\b|\b(?:i|we)\s+did\b|\bhappened\b", found[0], re.I)
+    if doing and (span := gone_by(said, request.today)) and span.start <= request.today and ("did" in request.words or span.end > span.start):
+        few = (span.end - span.start).days < MOST_PAGES or (span.start, span.end) == month(span.start)
+        return days_done(span, request) if few else filtered(Request.of(f"what did I finish {' '.join(said)}", request.today))
     if not said or not (day := read_day(said, request.today, nearest=True)): return None
     if day > request.today and {"did", "happened", "was"} & set(request.words) and (span := gone_by(said, request.today)): day = span.start
     if day > request.today and said[-1].capitalize() in WEEKDAYS: day = read_day(f"last {WEEKDAYS[day.weekday()]}", request.today)

@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/reflex/lookups.html.md"""
 
 # %% auto #0
 __all__ = ['VAGUE', 'MOST_CHOICES', 'ENDING', 'Outcome', 'NotesChanged', 'Surroundings', 'address', 'name_of', 'node_at', 'Match',
-           'way_of', 'clear', 'look_up', 'upper_headings', 'headings_for', 'resembles', 'Question', 'question']
+           'way_of', 'clear', 'look_up', 'upper_headings', 'headings_for', 'names_it', 'resembles', 'Question',
+           'question']
 
 # %% ../../nbs/reflex/lookups.ipynb #e6f79aec
 import re
@@ -158,7 +159,16 @@ def headings_for(around: Surroundings, command: Command, today: date, spared: Ca
         near = tuple(place for place in found.places if resembles(command.target, place))
         return Match("alike" if near and clear(command.target, 1) else "none", near)
     way = way_of(command.target, found.places[0])
-    return Match("one", found.places, way) if clear(command.target, way) else Match("alike", found.places, way)
+    surely = clear(command.target, way) and (way < 3 or names_it(command.target, found.places[0]))
+    return Match("one", found.places, way) if surely else Match("alike", found.places, way)
+
+# %% ../../nbs/reflex/lookups.ipynb #a63bfdc3
+_JOINTS = Regex(r"\s(?:with|for|of|about|at|from|to|by|on|in)\s", re.I)
+
+def names_it(text: str, place: Place) -> bool:
+    "Whether the word before the first preposition of `text` is one of the title; true where there is no preposition."
+    *_, thing = _JOINTS.split(text, maxsplit=1)[0].split() or [""]
+    return not _JOINTS.search(text) or f" {fold(thing).strip()}" in f" {fold(place.title)}"
 
 # %% ../../nbs/reflex/lookups.ipynb #2e14c2c1
 def resembles(text: str, place: Place) -> bool:

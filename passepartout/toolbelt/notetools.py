@@ -18,7 +18,7 @@ from datetime import date, datetime
 from ..agenda import Item, say_day
 from .agendatool import DAYS, NEXT, org_agenda, org_next, org_view, read_clock, read_when
 from .firstlines import QUESTIONS
-from ..capture import INBOX, CaptureError, append_headline, clean_title
+from ..capture import INBOX, CaptureError, append_headline, clean_title, tags_of
 from ..conditions import PassepartoutError
 from ..edits import FileEdit
 from ..indexing.embeddings import Vectors
@@ -49,8 +49,10 @@ def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | No
     before = None if file.kind == "missing" else file.read_bytes(MOST_BYTES)
     after = append_headline(before or b"", title, file=file.display, kind=kind, scheduled=begin, deadline=due, body=body,
                             repeat=repeat, until=read_clock(until))
-    summary = f"Added the {kind} “{clean_title(title)}” to {file.display}"
+    named, tags = tags_of(clean_title(title)) if file.display.lower().endswith(".org") else (clean_title(title), ())
+    summary = f"Added the {kind} “{named}” to {file.display}"
     if before is None: summary += " (a new file)"
+    if tags: summary += f", tagged {' and '.join(tags)}"
     if begin: summary += f", scheduled for {say_when(begin, until)}"
     if due: summary += f", due {say_when(due, until)}"
     if repeat: summary += f", repeated {repeat}"
