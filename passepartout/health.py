@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/health.html.md"""
 
 # %% auto #0
 __all__ = ['CHECKS', 'Finding', 'health_of', 'examine', 'chain_findings', 'clock_findings', 'sandbox_findings', 'under_way',
-           'effect_findings', 'half_findings', 'request_findings', 'happened', 'done_for', 'rule_findings',
-           'check_gates', 'check_settings', 'check_start', 'check_providers', 'check_journal', 'check_clock',
-           'check_folders']
+           'effect_findings', 'half_findings', 'request_findings', 'happened', 'done_for', 'plan_findings',
+           'rule_findings', 'check_gates', 'check_settings', 'check_start', 'check_providers', 'check_journal',
+           'check_clock', 'check_folders']
 
 # %% ../nbs/17f_health.ipynb #127bd1f8
 import json
@@ -147,6 +147,14 @@ def done_for(effects: Iterable[dict]) -> str:
             + [f"{others} command{'s' * (others > 1)} or call{'s' * (others > 1)} had begun for it"] * bool(others))
     return " and ".join(told) or "nothing was changed, sent or run for it"
 
+# %% ../nbs/17f_health.ipynb #7fbee93c
+def plan_findings(plans: Iterable[Any]) -> Iterator[Finding]:
+    "About plans that an earlier run was killed over: each has an `id`, what is `written` of it, and the `replies` of its steps."
+    for plan in plans:
+        steps = f"{len(plan.replies)} of its steps had been done" if len(plan.replies) != 1 else "one of its steps had been done"
+        yield Finding("An earlier run ended in the middle of a plan.", f"It was to {shown(_shortened(str(plan.written['explanation']), 100)).rstrip('.')}; {steps}. It is kept, and does not go on by itself.",
+                      f"Go on with it: passepartout plans go-on {plan.id}; or end it: passepartout plans stop {plan.id}", "note")
+
 # %% ../nbs/17f_health.ipynb #8a7080f6
 def rule_findings(problems: Iterable[str], absent: Iterable[str] = ()) -> Iterator[Finding]:
     "About a person's rules: what is wrong with them, and which do nothing."
@@ -188,6 +196,7 @@ def check_journal(agent):
     yield from effect_findings(agent.unknown_effects)
     yield from half_findings(agent.half_done)
     yield from request_findings(agent.unanswered)
+    yield from plan_findings(agent.cut_plans)
 
 # %% ../nbs/17f_health.ipynb #3a88178a
 def check_clock(agent):

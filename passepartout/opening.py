@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/opening.html.md"""
 # %% auto #0
 __all__ = ['own_places', 'no_folder', 'open_roots', 'open_journal', 'wants_models', 'open_keyring', 'open_vault', 'keys_wanted',
            'known_secrets', 'install_index', 'settle_orphan', 'halves', 'half_undone', 'CutOff', 'first_answer',
-           'settle_request', 'recover']
+           'settle_request', 'cut_off_plans', 'recover']
 
 # %% ../nbs/18e_opening.ipynb #3d42dfef
 import os
@@ -24,7 +24,7 @@ from .conditions import PassepartoutError
 from .edits import recover_edit
 from .health import Finding
 from .journal import Journal, JournalError
-from .storage.journalfile import private_folder
+from .storage.journalfile import is_alive, lock_of, private_folder
 from .messages import PERSON
 from .confinement.roots import PathRefused, Root
 from .settings import Settings, own_keys
@@ -197,10 +197,21 @@ def settle_request(agent: Any, begun: dict) -> None:
         agent.unanswered.append(CutOff(text, tuple(e for e in agent.journal.effects(begun["session"], limit=50)
                                                    if e["turn"] == begun["turn"])))
 
+# %% ../nbs/18e_opening.ipynb #8871a263
+def cut_off_plans(agent: Any) -> list[Any]:
+    "The plans during which a process was killed, if nobody has told of them; the lock that it left is removed."
+    owners = agent.journal.path and agent.journal.path.with_suffix(".owners")
+    if not owners or set(os.listdir(owners)) <= {agent.journal.boot}: return []
+    cut = [plan for plan in agent.planbook.read().values() if plan.owner and not (plan.waiting or plan.failed) and lock_of(owners, os.path.basename(plan.owner)) == "left"]
+    for owner in {os.path.basename(plan.owner) for plan in cut}: is_alive(owners, owner)
+    return cut
+
 # %% ../nbs/18e_opening.ipynb #4a73bf2d
 def recover(agent: Any) -> None:
     "Settle what runs left behind that died: edits by looking at the file, other effects as unknown, requests as never answered."
-    begun, found = agent.journal.unanswered(), agent.journal.orphans()
+    begun = agent.journal.unanswered()
+    agent.cut_plans += cut_off_plans(agent)
+    found = agent.journal.orphans()              # removes the locks by which the other two know who was killed
     for effect in found: settle_orphan(agent, effect)
     undone = half_undone(agent, {each["turn"] for each in (*begun, *found)})
     agent.half_done += [*halves(agent, found), *undone]

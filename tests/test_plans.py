@@ -597,6 +597,7 @@ async def main():
     steps = [t.FIND, *(f'(:CALL "send" :ARGS (:TO "{{who}}" :AMOUNT 5))' for who in ("ana", "bob", "cid")), '(:ANSWER "All three paid.")']
     agent = await t.booted(Path({folder!r}), [t.plan(*steps)], Ran(), journal=None)
     if {deadly!r}: await agent.handle("Pay 5 to ana, bob and cid")
+    elif {look!r}: print(*(f"{{found.what}} {{found.why}}" for found in agent.diagnostics if "plan" in found.what), sep="\\n")
     else:
         (left,) = agent.unfinished_plans()
         reply = await agent.go_on(left.id)
@@ -629,10 +630,13 @@ async def test_a_step_that_was_done_but_whose_reply_was_lost_is_not_done_again(t
 
 @pytest.mark.slow
 def test_kill_9_in_the_middle_resumes_at_the_step_and_asks_about_the_unknown_effect(tmp_path):
-    def run(deadly):
-        code = KILLED.format(here=os.path.dirname(__file__), log=str(tmp_path / "log"), deadly=deadly, folder=str(tmp_path))
+    def run(deadly, look=False):
+        code = KILLED.format(here=os.path.dirname(__file__), log=str(tmp_path / "log"), deadly=deadly, look=look, folder=str(tmp_path))
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert run(True).returncode == -signals.SIGKILL
+    for told in (["An earlier run ended in the middle of a plan. It was to", "2 of its steps had been done"], []):          # found, and Ana paid: told once
+        said = run(False, look=True)
+        assert (said.stdout.strip() != "") == bool(told) and all(each in said.stdout for each in told), said.stdout + said.stderr[-2000:]
     again = run(False)
     assert again.stdout.splitlines() == ["requires-approval | True", "All three paid."], again.stdout + again.stderr[-2000:]
     assert (tmp_path / "log").read_text().split() == ["ana", "bob", "bob", "cid"]          # ana was paid once, and bob again only when the person had said so

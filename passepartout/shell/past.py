@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..oneline import shown
-from ..confinement.roots import PathRefused, Root
+from ..confinement.roots import Root
 from ..sensitive import sensitive
 from .places import Places
 from .repository import key_among, prints_contents, repository_of
@@ -129,16 +129,10 @@ def _objection(folder: str, words: list[str], roots: Sequence[Root], wait_s: flo
     places = Places(roots)
     places.here = folder
     named = words[words.index("--") + 1:] if "--" in words else []
-    if named and all(_ordinary(places, name) for name in named): return None
+    if named and all(map(places.ordinary, named)): return None
     if not os.path.isabs(folder): return "nobody can tell in which repository it works."
     if (folder := repository_of(folder)) is None: return None
     name = _past(folder).key(wait_s)
     if name is None:
         return "whether there are files of keys in the history of the repository is still being found out, and this prints what its commits hold; name the files behind -- or ask again in a moment."
     return f"a commit of the repository holds {shown(name)}, which is named like a file of keys, and this prints what its commits hold; name the files behind -- or add --stat." if name else None
-
-# %% ../../nbs/shell/past.ipynb #972962ad
-def _ordinary(places: Places, name: str) -> bool:
-    try: found = places.place(name)
-    except PathRefused: return False
-    return found.kind == "file" and not found.sensitive

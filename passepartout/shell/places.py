@@ -37,6 +37,12 @@ class Places:
         if self.left < 0: raise PathRefused("The command names more files than can be looked up. Split it.", "large")
         return where(self.roots, self.absolute(name))
 
+    def ordinary(self, name: str) -> bool:
+        "Whether `name` leads to a file that is there, and to none of a key."
+        try: found = self.place(name)
+        except PathRefused: return False
+        return found.kind == "file" and not found.sensitive
+
     def enter(self, name: str) -> str:
         "Go to the folder `name`; returns its path. Raises `Impure`."
         try: found = self.place(name)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..confinement.roots import PathRefused, Root
+from ..confinement.roots import Root
 from ..lazy import Regex
 from ..oneline import shown
 from .findings import (Findings, harm_in_files, harm_in_pipeline, harm_inside, harm_of_doing, harm_said,
@@ -151,13 +151,7 @@ def _known(findings: Findings, command: Simple, program: str, base: str, words: 
 # %% ../../nbs/shell/single.ipynb #970f1715
 def _git_objection(findings: Findings, words: list[str], places: Places) -> str | None:
     folder = places.here or findings.roots[0].path
-    return repository_objection(folder, findings.roots) or history_objection(words, folder, lambda name: _ordinary(places, name))
-
-# %% ../../nbs/shell/single.ipynb #972962ad
-def _ordinary(places: Places, name: str) -> bool:
-    try: found = places.place(name)
-    except PathRefused: return False
-    return found.kind == "file" and not found.sensitive
+    return repository_objection(folder, findings.roots) or history_objection(words, folder, places.ordinary)
 
 # %% ../../nbs/shell/single.ipynb #15d9d8f6
 _RESPELLED = frozenset(("tar", "grep", "egrep", "fgrep"))
