@@ -1,12 +1,14 @@
 "`limits.within` ends what `asyncio.timeout` would end, and leaves the task as that would; one timer serves all deadlines of a loop"
 import asyncio
 import random
+import sys
 import threading
 import time
+import weakref
 
 import pytest
 
-from passepartout.limits import within, _watch
+from passepartout.limits import TimeLimitExceeded, time_limit, within, _watch
 
 
 async def library(seconds, coroutine):
@@ -122,3 +124,18 @@ def test_loops_in_turn_and_in_two_threads_have_watches_of_their_own():
     for thread in threads: thread.start()
     for thread in threads: thread.join(10)
     assert None not in [*ends, asyncio.run(main()), asyncio.run(main())] and len(ends) == 3
+
+
+def test_a_limit_that_runs_out_while_a_weak_reference_goes_is_not_printed_and_lost():
+    "Python prints what is raised there, and goes on."
+    lost, before = [], sys.unraisablehook
+    class Short: pass
+    def churn():
+        kept = weakref.WeakSet()
+        while True: kept.add(Short())
+    sys.unraisablehook = lost.append
+    try:
+        for _ in range(40):
+            with pytest.raises(TimeLimitExceeded), time_limit(0.005): churn()
+    finally: sys.unraisablehook = before
+    assert lost == []
