@@ -36,9 +36,9 @@ def _alarm_is_free() -> bool:
 _AGAIN_S, _ONCE_MORE_S = 0.001, 0.25
 
 def _at_the_door(frame: types.FrameType | None) -> bool:
-    "Whether this frame belongs to what enters and leaves a limited block."
+    "Whether this frame belongs to what enters and leaves a limited block, or to a weak reference."
     if frame is None: return False
-    return (frame.f_globals.get("__name__") == "contextlib" or frame.f_code in [clock.__wrapped__.__code__
+    return (frame.f_globals.get("__name__") in ("contextlib", "weakref", "_weakrefset") or frame.f_code in [clock.__wrapped__.__code__
             for clock in (_alarm, _timer, time_limit)])
 
 # %% ../nbs/10a_limits.ipynb #5b5ed30c

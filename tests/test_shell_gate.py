@@ -915,3 +915,8 @@ def test_what_shows_nothing_is_told(tmp_path, hidden):
 
 def test_a_coloured_sign_is_seen(tmp_path):
     assert "U+" not in " ".join(judge_command("echo '❤\ufe0f ☀\ufe0f'", [Root(tmp_path)], "/home/ada").reasons)
+
+
+@pytest.mark.parametrize("place", ["/tmp/x", "/dev/shm/x", "/dev/shm", "/dev/../dev/shm/x"])
+def test_what_is_moved_to_where_the_sandbox_throws_it_away_is_told_as_deleted(roots, place):
+    assert "which deletes it" in str(judge_command(f"mv a {place}", roots, HOME).reasons)

@@ -1,12 +1,40 @@
 "`limits.within` ends what `asyncio.timeout` would end, and leaves the task as that would; one timer serves all deadlines of a loop"
 import asyncio
 import random
+import sys
 import threading
 import time
+import weakref
+from types import SimpleNamespace
 
 import pytest
 
-from passepartout.limits import within, _watch
+from passepartout import limits
+from passepartout.limits import TimeLimitExceeded, time_limit, within, _watch
+
+
+class Jumping(asyncio.SelectorEventLoop):
+    "A loop whose clock stands while something runs, and jumps when all wait: what comes first is the same however much the machine has to do."
+    def __init__(self):
+        super().__init__()
+        self.now, select = 0.0, self._selector.select
+        def jump(timeout):
+            if (events := select(0)) or timeout is None: return events or select(timeout)
+            self.now += timeout
+            return events
+        self._selector.select = jump
+
+    def time(self): return self.now
+
+
+@pytest.fixture
+def run(monkeypatch):
+    "`asyncio.run` on such a loop, whose time is that of the limits as well."
+    def run(coroutine):
+        with asyncio.Runner(loop_factory=Jumping) as runner:
+            monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=runner.get_loop().time))
+            return runner.run(coroutine)
+    return run
 
 
 async def library(seconds, coroutine):
@@ -57,12 +85,12 @@ async def outcome(way, body, seconds, others):
     return seen
 
 
-def test_it_ends_and_leaves_what_the_library_would():
+def test_it_ends_and_leaves_what_the_library_would(run):
     cases = [(body, seconds, others) for body in BODIES for seconds in (0.4, 20) for others in ((), (0.1,), (0.1, 0.17))
              if others or seconds < 20 or body in (quick, cancels_itself, times_out_by_itself)]                     # the others would take half a minute
     async def all_of_them(way): return await asyncio.gather(*(outcome(way, *case) for case in cases))
     async def both(): return await asyncio.gather(all_of_them(within), all_of_them(library))
-    ours, theirs = asyncio.run(both())
+    ours, theirs = run(both())
     different = [(body.__name__, seconds, others, a, b) for (body, seconds, others), a, b in zip(cases, ours, theirs) if a != b]
     assert different == [] and len(cases) == 38 and len({str(each) for each in ours}) >= 8
 
@@ -85,11 +113,11 @@ def test_a_limit_after_one_that_was_exceeded_is_a_new_one():
     assert asyncio.run(main()) == (["over", "done"] * 3, 0, 0)
 
 
-def test_many_deadlines_are_kept_in_order_by_one_timer_and_none_is_early():
+def test_many_deadlines_are_kept_in_order_by_one_timer_and_none_is_early(run):
     async def one(seconds, stays):
-        began = time.monotonic()
+        began = asyncio.get_running_loop().time()
         try: await within(seconds, asyncio.sleep(30 if stays else 0.02))
-        except TimeoutError: return stays and time.monotonic() - began >= seconds
+        except TimeoutError: return stays and asyncio.get_running_loop().time() - began >= seconds
         return not stays
     async def main():
         chance, timers = random.Random(7), []
@@ -99,7 +127,7 @@ def test_many_deadlines_are_kept_in_order_by_one_timer_and_none_is_early():
         timers = [each for each in loop._scheduled if not each.cancelled() and "ring" in repr(each._callback)]
         ends = await asyncio.gather(*tasks)
         return len(timers), all(ends), len(_watch().waiting)
-    assert asyncio.run(main()) == (1, True, 0)
+    assert run(main()) == (1, True, 0)
 
 
 def test_a_deadline_is_met_though_a_later_one_was_there_first():
@@ -122,3 +150,18 @@ def test_loops_in_turn_and_in_two_threads_have_watches_of_their_own():
     for thread in threads: thread.start()
     for thread in threads: thread.join(10)
     assert None not in [*ends, asyncio.run(main()), asyncio.run(main())] and len(ends) == 3
+
+
+def test_a_limit_that_runs_out_while_a_weak_reference_goes_is_not_printed_and_lost():
+    "Python prints what is raised there, and goes on."
+    lost, before = [], sys.unraisablehook
+    class Short: pass
+    def churn():
+        kept = weakref.WeakSet()
+        while True: kept.add(Short())
+    sys.unraisablehook = lost.append
+    try:
+        for _ in range(40):
+            with pytest.raises(TimeLimitExceeded), time_limit(0.005): churn()
+    finally: sys.unraisablehook = before
+    assert lost == []
