@@ -9,7 +9,8 @@ __all__ = ['dispatch_action', 'run_cleared', 'call', 'answer', 'between_records'
            'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool', 'carry_out_edits', 'said_of',
            'NotAsShown', 'check_as_shown', 'ask_again', 'check_lasting', 'lasting', 'execute_system_action',
            'execute_cli_action', 'register_core_actuators', 'act_gate', 'act_once', 'redacted', 'approved_hash',
-           'changed_underway', 'follows', 'as_feedback', 'explain_nothing', 'tell']
+           'changed_underway', 'follows', 'as_feedback', 'explain_nothing', 'tell', 'format_tool_result',
+           'register_actuator']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
@@ -32,6 +33,8 @@ from .results import feedback, format_tool_result, label_of, tool_error, tool_ou
 from .awareness.summaries import in_our_words
 from .tools import Tool, ToolError, ToolResult
 from .verify import Clearance, Cleared, brief, clear, is_answer, judgement_record, normalise
+
+_all_ = ["format_tool_result", "register_actuator"]
 
 # %% ../nbs/17_act.ipynb #c8c55355
 async def dispatch_action(agent, clearance: Clearance, signal: Any) -> Any:

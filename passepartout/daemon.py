@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/daemon.html.md"""
 
 # %% auto #0
 __all__ = ['Reaching', 'Following', 'Settled', 'Succeeding', 'Keeping', 'Missing', 'Minding', 'Holding', 'Listening',
-           'open_folders', 'nobody_answers', 'Starting', 'Stopping', 'insist', 'Living', 'Daemon']
+           'open_folders', 'nobody_answers', 'Starting', 'Stopping', 'insist', 'Living', 'Daemon', 'frame_message',
+           'read_framed_message', 'validate_message']
 
 # %% ../nbs/19h_daemon.ipynb #e0d34b1d
 import asyncio
@@ -25,12 +26,15 @@ from .serving.gauges import Gauges, Lines
 from .serving.guests import Limits
 from .heartbeat import Heart, install
 from .loop import diagnostics_startup_run
+from .protocol import frame_message, read_framed_message, validate_message
 from .serving.reception import Counter, Door, Queues, how_it_ended
 from .confinement.roots import astray, said_of
 from .storage.seal import open_key
 from .serving.service import notify, reloading, watchdog_s
 from .settings import load_settings
 from .serving.sockets import DaemonError, connect_to, listen_at, listen_on, peer_of, socket_path, take_lock
+
+_all_ = ["frame_message", "read_framed_message", "validate_message"]
 
 # %% ../nbs/19h_daemon.ipynb #aa57386f
 class Reaching(Door, Counter):

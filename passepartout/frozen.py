@@ -14,7 +14,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NoReturn
 
 from .conditions import ProtocolError
 from .plist import Keyword, Plist, key_name
@@ -34,20 +34,20 @@ class FrozenDict(dict):
     "A dictionary that cannot change. Keys are `lower_case`; other spellings of a key find it too."
     __slots__ = ()
 
-    def _refuse(self, *args, **kwargs):
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("messages are immutable: build a new one with model_copy(update=…)")
 
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
-    def __missing__(self, key):
+    def __missing__(self, key: Any) -> Any:
         name = field_name(key)
         if dict.__contains__(self, name): return dict.__getitem__(self, name)
         raise KeyError(key)
 
-    def __contains__(self, key):
+    def __contains__(self, key: object) -> bool:
         return dict.__contains__(self, key) or dict.__contains__(self, field_name(key))
 
-    def get(self, key, default=None):
+    def get(self, key: Any, default: Any = None) -> Any:
         value = dict.get(self, key, MISSING)
         return dict.get(self, field_name(key), default) if value is MISSING else value
 

@@ -10,7 +10,7 @@ __all__ = ['ORIGINS', 'PERSON', 'NOTES', 'TOOLS', 'MODEL', 'NETWORK', 'EVENT', '
            'SYNTAX_ERROR', 'PERCEIVED', 'REASONED', 'TOOL', 'CLI', 'SYSTEM', 'MESSAGE', 'CALL', 'PLAN', 'TYPES',
            'QUICK', 'Name', 'Payload', 'new_object', 'set_fields', 'canonical_json', 'NOTHING', 'Verdict', 'Label',
            'first_problem', 'as_message', 'Unfilled', 'kept', 'Readable', 'Message', 'compact_json', 'nil', 'Action',
-           'Signal', 'Allowed', 'Rejected', 'ApprovalRequired', 'severity']
+           'Signal', 'Allowed', 'Rejected', 'ApprovalRequired', 'severity', 'FrozenDict', 'freeze']
 
 # %% ../nbs/03_messages.ipynb #bf56975e
 import json
@@ -28,6 +28,8 @@ from .frozen import (EMPTY, FrozenDict, field_name, folded, freeze, freeze_mappi
                                  with_names)
 from .plist import Keyword, Plist, key_name, read_plist, write_plist
 from .records import record
+
+_all_ = ["FrozenDict", "freeze"]
 
 # %% ../nbs/03_messages.ipynb #efe4e56f
 ORIGINS = ("person", "settings", "attested", "notes", "tool", "model", "network")     # most trusted first

@@ -7,7 +7,8 @@ Docs: https://example.org/passepartout/tools.html.md"""
 # %% auto #0
 __all__ = ['spelled', 'IN_DISPATCH', 'ANSWER_HERE', 'HOW_TO_CALL', 'ToolContext', 'ToolResult', 'Declared', 'pure', 'Bodied',
            'Derived', 'Tool', 'disbelieve', 'tool_name', 'call_style', 'ToolTable', 'Registering', 'ToolRegistry',
-           'refuse_direct_call', 'tool_belt_prompt', 'tool_line', 'argument_shown', 'fields_shown']
+           'refuse_direct_call', 'tool_belt_prompt', 'tool_line', 'argument_shown', 'fields_shown', 'Effects',
+           'Parameter', 'ToolError']
 
 # %% ../nbs/12_tools.ipynb #57963f1f
 import inspect
@@ -24,6 +25,8 @@ from .labels import shape_of
 from .frozen import KEYWORD_FIELDS
 from .messages import FrozenDict, Label, pick
 from .records import Remembers, record
+
+_all_ = ["Effects", "Parameter", "ToolError"]
 
 # %% ../nbs/12_tools.ipynb #3264fb6a
 @record

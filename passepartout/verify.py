@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/verify.html.md"""
 __all__ = ['MANDATORY', 'ANYTHING', 'ROUNDS', 'Manifest', 'manifest_problem', 'lines_of', 'Judgement', 'word_for', 'explain',
            'Chain', 'is_spared', 'chain_of', 'subject', 'chain_for', 'ask_any_gate', 'unmet', 'after_change',
            'opened_twice', 'one_round', 'asked_together', 'judge', 'refused', 'signal_rejection', 'consider',
-           'judgement_record', 'cognitive_verify', 'clear']
+           'judgement_record', 'cognitive_verify', 'clear', 'Clearance', 'Cleared', 'ClearanceTable']
 
 # %% ../nbs/13_verify.ipynb #8ef622f5
 import time
@@ -25,6 +25,8 @@ from .records import record
 from .redaction.secrets import Rows
 from .skills import Skill, triggered
 from .tuples import NamedTuple
+
+_all_ = ["Clearance", "Cleared", "ClearanceTable"]
 
 # %% ../nbs/13_verify.ipynb #5ba44afa
 MANDATORY = ("policy", "secrets", "permissions", "paths", "network", "shell", "provenance", "privacy", "unattended")

@@ -204,7 +204,7 @@ def shared_state(tree):
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     if isinstance(target, ast.Tuple): continue          # what is taken apart is not kept
                     name = ast.unparse(target)
-                    if not mutable(node.value) or re.fullmatch(r"__\w+__", name):
+                    if not mutable(node.value) or re.fullmatch(r"_(_\w+_|all)_", name):
                         continue
                     tables.add(name)
                     if not re.fullmatch(r"_*[A-Z][A-Z0-9_]*", name):

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/skillfiles/skillbook.html.md"""
 
 # %% auto #0
 __all__ = ['LEFT_OUT', 'Version', 'Shelf', 'Looked', 'Vetted', 'Placed', 'Insisted', 'Registered', 'Adopted', 'Reloaded',
-           'Judges', 'SkillBook', 'book_for']
+           'Judges', 'SkillBook', 'book_for', 'SkillFolder']
 
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #74ba116b
 import os
@@ -26,6 +26,8 @@ from .skillpage import SkillPage, meant, read_skill, sort_skills, words_of
 from ..skills import Skill, SkillError
 from .skilltalk import lines_of, shown_action, shown_signal, verdict_of
 from ..verify import is_answer
+
+_all_ = ["SkillFolder"]
 
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #52d2d1a5
 @dataclass(eq=False)
