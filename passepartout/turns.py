@@ -77,6 +77,10 @@ class Turn:
     quoted: list[str] = field(default_factory=list)     # errors in the words of others, which an answer may repeat
     missed: bool = False                 # the last call came back with an error
     unfit: tuple[str, ...] = ()          # providers whose answers could not be read, time after time: others are asked first
+    proposed: str = ""                   # what the model proposed last, in its own words
+    steps: tuple = ()                    # what it proposed before that, and what came of it
+    request: str = ""                    # what the person had asked for, in a turn that their approval began
+    approved: bool = False               # whether it did
     left: tuple = ()                     # batches that are written with the next one, or as soon as anybody waits
 
     def reply(self) -> Reply:

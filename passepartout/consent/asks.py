@@ -195,7 +195,16 @@ class Asks(Filing):
             return Action(payload={"action": "message", "text": str(signal.payload.get("content") or signal.payload.get("message"))})
         if signal.depth != 0 or (label := signal.label) is not PERSON and label != PERSON: return None
         if turn is not None and turn.commanded is not None: return turn.commanded
-        return approved_action(self.journal, signal, self.desk.kept)
+        given = approved_action(self.journal, signal, self.desk.kept)
+        if given is not None and turn is not None: self.recall_request(signal, turn, given)
+        return given
+
+    def recall_request(self, signal: Signal, turn: Any, given: Action) -> None:
+        "Keep with a turn that an approval began what was asked for when its action was proposed, unless that was private or no person's."
+        if (row := approved_row(self.journal, signal)) is None: return
+        turn.approved, turn.proposed = True, str(given)
+        about = [each for each in self.turns.recent(signal.session) if each.turn == row["turn"] and each.asked_by_person and not each.private]
+        if about: turn.request = about[0].asked
 
     def answer_to(self, action: Action, signal: Signal, shown: str = "") -> str | None:
         "How an ask about `action`, which comes down to `shown`, is already answered: `typed`, the id of an approval, or not at all."
