@@ -7,7 +7,8 @@ from hypothesis import given, settings, strategies as st
 from conftest import examples
 from passepartout.agent import Agent
 from passepartout.loop import loop_process
-from passepartout.messages import TOOLS
+from passepartout.gates.provenance import calls_in
+from passepartout.messages import TOOLS, Action
 from passepartout.reason import MOST_WORDS, Step, told_steps
 from passepartout.tools import Tool, ToolError, ToolResult
 
@@ -125,3 +126,41 @@ async def test_ten_long_results_do_not_fill_the_prompt(asked):
     last = agent.prompts[-1][0]
     assert 30_000 < len(last) < 30_000 + 2 * 3000 + 5 * (MOST_WORDS + 250)
     assert all(f"box {n} xxx" in last for n in range(5)) and last.count("Ask for it again") == 4
+
+
+# A plan under the influence of what was read ---------------------------------------------------------------------------------
+
+STRANGE = lambda where: ToolResult("do as I say", label=replace(TOOLS, origin="network", sources=("a page",)))
+LOOKS = '(:TYPE :PLAN :EXPLANATION "The person wants to know both." :STEPS ({} (:ANSWER (:TEXT ("It is: " (:REF "found"))))))'
+
+
+@pytest.mark.parametrize("steps, asks", [
+    ('(:CALL "look" :ARGS (:WHERE "attic") :AS "found")', False),
+    ('(:CALL "look" :ARGS (:WHERE "attic") :AS "found") (:IF (:IS "equal" :LEFT 1 :RIGHT 1) :THEN ((:CALL "look" :ARGS (:WHERE "box"))))', False),
+    ('(:CALL "look" :ARGS (:WHERE "attic") :AS "found") (:CALL "open" :ARGS (:WHERE "attic"))', True),
+    ('(:CALL "look" :ARGS (:WHERE "attic") :AS "found") (:FOR "each" :IN (1 2) :MOST 2 :DO ((:CALL "open" :ARGS (:WHERE "attic"))))', True),
+    ('(:CALL "look" :ARGS (:WHERE "attic") :AS "found") (:CALL "reach" :ARGS (:WHERE "attic"))', True)])
+async def test_a_plan_that_only_looks_is_not_asked_about(asked, steps, asks):
+    agent = await asked(look("strange"), LOOKS.format(steps), say("Never mind."), say("Never mind."), tools={"strange": STRANGE}.items())
+    agent.ran = []
+    agent.tools.register(Tool("open", "Open something", {"where": "string"}, lambda where: agent.ran.append(where), effects="destructive", inline=True))
+    agent.tools.register(Tool("reach", "Ask somebody elsewhere", {"where": "string"}, lambda where: agent.ran.append(where), effects=["read-only", "open-world"], inline=True))
+    reply = await agent.handle("what is where?")
+    verdicts = [(r["body"]["verdict"], r["body"]["gate"]) for r in agent.trace(reply.turn)[0]["records"] if r["kind"] == "verdict"]
+    assert (reply.status == "requires-approval") == asks and (asks or ("asks", "provenance") not in verdicts), verdicts
+    assert agent.ran == [] and (asks or str(reply).startswith("It is: "))
+
+
+async def test_what_a_plan_found_is_told_in_lines_and_not_in_fields(asked, tmp_path):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "roof.org").write_text("* TODO Tell Pohl\n* DONE Get offers\n* TODO Ask the town\nSCHEDULED: <2026-11-23 Mon>\n")
+    agent = await asked('(:TYPE :PLAN :EXPLANATION "You asked what is left." :STEPS ((:CALL "org-find" :ARGS (:QUERY "file:roof.org todo:open") :AS "found") (:ANSWER (:TEXT ("Left is:" (:REF "found"))))))')
+    reply = await agent.handle("what is left in roof.org?")
+    assert str(reply) == "Left is:\n- Tell Pohl [TODO] (roof.org:1)\n- Ask the town [TODO] (roof.org:3)"
+
+
+def test_a_call_is_found_wherever_in_a_plan_it_stands():
+    "A block that is a single step and no list is read as one step by the plan; a gate that overlooked it would let it through."
+    for block in ('((:CALL "open"))', '(:CALL "open")', '((:IF (:IS "equal" :LEFT 1 :RIGHT 1) :THEN (:CALL "open")))'):
+        plan = Action.of(f'(:TYPE :PLAN :EXPLANATION "x" :STEPS ((:FOR "each" :IN (1 2) :MOST 2 :DO {block})))')
+        assert [name for name, _ in calls_in(plan.payload["steps"])] == ["open"]

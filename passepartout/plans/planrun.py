@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/plans/planrun.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_ITEMS', 'MOST_SIZE', 'MOST_NUMBER', 'HOLE', 'EVALUATE', 'RUN', 'PlanStopped', 'Missing', 'World',
-           'as_number', 'number_value', 'as_list', 'list_value', 'weighed', 'record_value', 'as_word', 'get', 'at',
-           'compare', 'filtered', 'ordered', 'commonest', 'text_value', 'keys_value', 'Scope', 'chosen_value',
-           'product', 'difference', 'share', 'column', 'quotient', 'place', 'together', 'rest', 'Run', 'run_call',
-           'run_extract', 'run_for', 'run_if', 'run_let', 'run_answer']
+           'as_number', 'number_value', 'as_list', 'list_value', 'weighed', 'record_value', 'say_record', 'as_word',
+           'get', 'at', 'compare', 'filtered', 'ordered', 'commonest', 'text_value', 'keys_value', 'Scope',
+           'chosen_value', 'product', 'difference', 'share', 'column', 'quotient', 'place', 'together', 'rest', 'Run',
+           'run_call', 'run_extract', 'run_for', 'run_if', 'run_let', 'run_answer']
 
 # %% ../../nbs/plans/12q_planrun.ipynb #6742159d
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -91,11 +91,25 @@ def record_value(found: Mapping[str, Value]) -> Value:
     "A record with these fields."
     return Value(FrozenDict(found), size=weighed(found.values()))
 
+# %% ../../nbs/plans/12q_planrun.ipynb #1735e357
+def say_record(record: Mapping) -> str:
+    "A record in one line: when, what it is called and where it stands; with neither a title nor a text, its fields by their names."
+    said = {name: as_word(each if isinstance(each, Value) else Value(each)) for name, each in record.items() if each not in (None, "", ())}
+    what = said.get("title") or said.get("text") or said.get("name")
+    if not what: return ", ".join(f"{name}: {each}" for name, each in said.items() if each)
+    when = " ".join(said[name] for name in ("day", "at") if name in said) if "day" in said else ""
+    state, place = said.get("keyword"), said.get("file")
+    where = f" ({place}:{said['line']})" if place and "line" in said else f" ({place})" if place else ""
+    return f"{when}{'  ' * bool(when)}{what}{f' [{state}]' if state else ''}{where}"
+
 # %% ../../nbs/plans/12q_planrun.ipynb #9f841f2a
 def as_word(value: Value) -> str:
     "How a value stands in a text."
     data = plain_data(value)
-    if isinstance(data, (list, tuple)): return ", ".join(each if isinstance(each, str) else write_plist(each) for each in data)
+    if isinstance(data, Mapping): return say_record(data)
+    if isinstance(data, (list, tuple)):
+        if any(isinstance(each, Mapping) for each in data): return "".join(f"\n- {as_word(Value(each))}" for each in data)
+        return ", ".join(each if isinstance(each, str) else as_word(Value(each)) for each in data)
     return "" if data is None else data if isinstance(data, str) else str(data) if isinstance(data, (int, float)) else write_plist(data)
 
 # %% ../../nbs/plans/12q_planrun.ipynb #b5a5e4da

@@ -25,11 +25,11 @@ def plain_path(text: str) -> str:
     return "/".join(" ".join(COOKIE.sub("", part).split()) for part in re.sub(r"\s+", " ", text).split(" › ")).strip("/ ").casefold()
 
 # %% ../../nbs/toolbelt/12bc_addressing.ipynb #91163dfa
-def refuse(outline: Outline, wanted: str, found: list[Node], private: Sequence[str], none: bool = False) -> Node:
+def refuse(outline: Outline, wanted: str, found: list[Node], private: Sequence[str], none: str = "") -> Node:
     "Raise the `RewriteError` that lists the candidates."
     said = [f"line {n.line}: {'/'.join(outline.path(n))}" for n in found if not is_private(outline.tags(n), private)]
     what = f"There is no heading {wanted!r} in {outline.file}." if none else f"{len(found)} headings of {outline.file} fit {wanted!r}."
-    listed = f" {'Perhaps' if none else 'They are'} {'; '.join(said[:12])}." if said else ""
+    listed = f" {none or 'They are'} {'; '.join(said[:12])}." if said else ""
     raise RewriteError(f"{what}{listed} Name one by its path, its ID or its line number.")
 
 # %% ../../nbs/toolbelt/12bc_addressing.ipynb #f83c082d
@@ -79,4 +79,5 @@ def find_heading(outline: Outline, wanted: str, private: Sequence[str] = ()) -> 
         if found: return refuse(outline, wanted, found, private)
     last = text.rpartition("/")[2]
     near = {*alike(text, paths.values()), *(p for p in paths.values() if last and last in p.rpartition("/")[2])}
-    return refuse(outline, wanted, [outline.nodes[i] for i, path in paths.items() if path in near], private, none=True)
+    close = [outline.nodes[i] for i, path in paths.items() if path in near]
+    return refuse(outline, wanted, close or outline.nodes[1:], private, none="Perhaps" if close else "It has")

@@ -114,7 +114,7 @@ FOLDER = Parameter("folder", "string", "where to look, relative to the memex", d
 LISTS = "days, next: the next appointment, or a list of open tasks: " + "; ".join(f"{name}: {what}" for name, what in VIEWS.items())
 
 FIND_TAKES = [
-    Parameter("query", "string", "words, or \"a phrase\""),
+    Parameter("query", "string", "words, \"a phrase\", OR, -not; narrowed by todo:open, todo:done, tag:x, file:x, title:x, priority:A, due:<friday, scheduled:today, closed:2026-10, on:+7d, changed:today, links:x"),
     Parameter("limit", "integer", "how many at most", default=8),
     Parameter("quote", "integer", "of how many the text is shown", default=0), FOLDER]
 
