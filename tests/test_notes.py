@@ -183,7 +183,7 @@ def test_dates_of_tasks_and_titles_without_them(written, kind):
 
 @pytest.mark.parametrize("front, title, tags", [
     ("---\ntitle: >\n  long\n  title\ntags: |\n  a\n  b\n---\n", "long title", ("a", "b")), ("---\ntitle: T # why\ntags: [a] # b\n---\n", "T", ("a",)), ("---\ntags: [\n  a, # one\n  'b'\n]\ntitle: T\n---\n", "T", ("a", "b")),
-    ("---\ntags: [#a, #b]\ntitle: T\n---\n", "T", ("a", "b")), ("---\ntitle: T\ntags: null\n---\n", "T", ()), ("---\ntags: [a\ntitle: T\n---\n", "T", ("[a",)), ("---\ntext: |\n  - not\n  tags: [no]\ntitle: T\n---\n", "T", ()),
+    ("---\ntags: [#a, #b]\ntitle: T\n---\n", "T", ("a", "b")), ("---\ntitle: T\ntags: null\n---\n", "T", ()), ("---\ntags: [a\ntitle: T\n---\n", "T", ("a",)), ("---\ntext: |\n  - not\n  tags: [no]\ntitle: T\n---\n", "T", ("no",)),
     ("+++\ntitle = 'T'\n[taxonomies]\ntags = [\"a\", \"b\"]\n+++\n", "T", ("a", "b")), ("+++\r\ntitle = 'T'\r\n+++\r\n", "T", ()), ("+++\nno toml\n+++\n", "x", ())])
 def test_front_matter_as_people_and_their_programs_write_it(front, title, tags):
     outline = parse_note(front + "# H\ntext\n", "x.md")

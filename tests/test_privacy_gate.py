@@ -1,9 +1,12 @@
 "Nothing private leaves in an action: whole agents, a local model that reads private notes and then does what a stranger wants"
 import pytest
+from hypothesis import assume, given, settings, strategies as st
 
 from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
+from passepartout.notes import parse_note
+from passepartout.outline.privacy import is_private, mentions_private
 from passepartout.plist import Keyword, write_plist
 from passepartout.tools import Parameter, Tool
 
@@ -164,3 +167,36 @@ async def test_what_an_undo_would_do_to_the_diary_is_told_to_no_model_elsewhere(
     await agent.handle("and now?")
     assert seen and not any("Okafor" in text for text in seen)
     await agent.close()
+
+
+names = st.text(alphabet="abcxyzäé 0:#-'\"[]{}&*!|>%@`\\\n", max_size=12)
+spelled = st.sampled_from(("@personal", "personal", "#personal", "PERSONAL", "Pérsonal", "personal/health", "per\u200bsonal", "@personal "))
+
+
+@settings(max_examples=400, deadline=None)
+@given(tag=spelled, around=st.lists(names, max_size=4), at=st.integers(0, 4), rest=st.dictionaries(names.filter(bool), st.one_of(names, st.lists(names, max_size=3), st.booleans()), max_size=3),
+       name=st.sampled_from(("tags", "Tags", "TAG", "keywords")), alone=st.booleans(), before=st.booleans(), deeper=st.booleans(), flow=st.sampled_from((True, False, None)),
+       style=st.sampled_from((None, "'", '"', "|", ">")), plain=st.booleans(), width=st.sampled_from((8, 20, 80)), indent=st.sampled_from((2, 4, 7)), ends=st.sampled_from(("\n", "\r\n")))
+def test_whatever_a_yaml_library_writes_a_private_tag_as_it_is_private(tag, around, at, rest, name, alone, before, deeper, flow, style, plain, width, indent, ends):
+    yaml = pytest.importorskip("yaml")
+    value = tag if alone else [*around[:at], tag, *around[at:]]
+    page = {**rest, name: value} if before else {name: value, **rest}
+    text = yaml.dump({"params": page} if deeper else page, default_flow_style=flow, default_style=style, allow_unicode=plain, width=width, indent=indent, sort_keys=False)
+    assume(not any(line.startswith(("---", "...")) for line in text.splitlines()))
+    whole = f"---\n{text}---\n# Diary\nsecret\n".replace("\n", ends)
+    outline = parse_note(whole, "diary.md")
+    assert mentions_private(whole, ("@personal",)) and all(is_private(outline.tags(node), ("@personal",)) for node in outline.nodes), text
+
+
+@pytest.mark.parametrize("head", ["x: &a [personal]\ntags: *a", "x: &a personal\ntags: [a, *a]", "tags:\n  personal", "tags: house\n  personal", "tags:\n  [house,\n personal]", "tags: personal\ntags: house", "tags:\n  -\n    personal",
+    "tags: {personal: true}", "? tags\n: - personal", "{tags: [personal]}", "base: &b {tags: personal}\n<<: *b", 'tags: ["\\x70ersonal"]', 'tags: "per\\\n  sonal"', "tags:[personal]", "tags: [house, # ]\n  personal]"])
+def test_a_private_tag_that_yaml_or_a_slip_of_the_pen_lets_be_written_so_counts(head):
+    for text in (f"---\n{head}\n---\n# Diary\nsecret\n", f"\n---\n{head}\n---\n\n# Diary\n", f"---\n{head}\n\n# Diary\nsecret\n", f"{head}\n\n# Diary\nsecret\n"):
+        outline = parse_note(text, "diary.md")
+        assert all(is_private(outline.tags(node), ("@personal",)) for node in outline.nodes), text
+
+
+@pytest.mark.parametrize("line", ["- #[[personal]] diary", "- TODO x #[[personal]]", "- x\n  tags:: personal", "[tags:: house, personal]", "**#personal** diary", "==#personal==", "_#personal_", "#per\u200bsonal", "#\ufe0fpersonal"])
+def test_a_private_tag_counts_in_the_ways_of_other_programs(line):
+    outline = parse_note(f"# Diary\n{line}\n", "diary.md")
+    assert any(is_private(outline.tags(node), ("@personal",)) for node in outline.nodes[1:])

@@ -1,10 +1,12 @@
 "The window in a real terminal, driven through tmux: kinds of terminals, sizes, pastes, signals and sudden ends."
-import os, shutil, signal, subprocess, sys, time, uuid
+import json, os, shutil, signal, subprocess, sys, time, uuid
 from pathlib import Path
 
 import pytest
 
 from passepartout.journal import Journal
+from passepartout.terminal.render import columns
+from waits import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")]
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said so"))'
@@ -78,6 +80,46 @@ def test_a_day_in_sixteen_colours(window):
     screen.run("load-buffer", str(screen.folder / "long"))
     screen.run("paste-buffer", "-p"); screen.wait("[pasted 1: 5,000 lines]")
     screen.keys("C-c"); screen.keys("C-q"); screen.wait("ended with 0")
+
+
+def test_nothing_stands_beyond_the_edge_of_a_question(window):
+    for sign in ("\U0001f3fb", "\u0903", "\u302e"):
+        hidden = CAPTURE.replace("Call Ana", "touch ok " + sign * 30 + " and delete it")
+        screen = window(hidden)
+        screen.wait("scripted · alone"); screen.keys("remember Ana", "Enter"); screen.wait("1 question waits")
+        screen.keys("F2"); screen.wait("QUESTION 1 of 1", "exactly")
+        asked = "".join("".join(screen.lines()).split())
+        assert asked.count("deleteit") == 3, "\n".join(screen.lines())            # in the reason, in the action, in what it comes down to
+        screen.close()
+        shutil.rmtree(screen.folder / "state")
+
+
+MEASURE = """
+import json, os, sys, tty
+from passepartout.tui.entries import shown
+out, terminal = {}, os.open("/dev/tty", os.O_RDWR)
+tty.setraw(terminal)
+for char in map(chr, [*range(0xa0, 0x3400), *range(0x4dc0, 0x4e10), *range(0xa000, 0xac10), *range(0xf900, 0x20010)]):
+    if not char.isprintable() or shown(char) != char: continue
+    os.write(terminal, b"\\r\\x1b[2Ka" + char.encode() + b"b\\x1b[6n")
+    answer = b""
+    while not answer.endswith(b"R"): answer += os.read(terminal, 1)
+    out[char] = int(answer[:-1].rpartition(b";")[2]) - 3
+with open(sys.argv[1] + ".part", "w") as file: json.dump(out, file)
+os.rename(sys.argv[1] + ".part", sys.argv[1])
+"""
+
+
+def test_no_sign_is_drawn_wider_than_it_is_counted(tmp_path):
+    base, found = ["tmux", "-L", f"pp-{uuid.uuid4().hex[:8]}", "-f", "/dev/null"], tmp_path / "found"
+    (tmp_path / "measure.py").write_text(MEASURE)
+    subprocess.run([*base, "new-session", "-d", "-x", "80", "-y", "24", sys.executable, str(tmp_path / "measure.py"), str(found)],
+                   env={**os.environ, "LC_ALL": "C.UTF-8", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}, check=True, timeout=20)
+    wait_for(found.exists, "The measuring of all signs")
+    subprocess.run([*base, "kill-server"], capture_output=True, timeout=20)
+    drawn = json.loads(found.read_text())
+    assert len(drawn) > 15_000
+    assert {f"{ord(char):X}": width for char, width in drawn.items() if columns(char) < width} == {}
 
 
 def test_signals_and_sudden_ends(window):

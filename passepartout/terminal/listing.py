@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .render import clean, room, screen, wrapped
+from .render import clean, columns, room, screen, wrapped
 from ..tuples import NamedTuple
 
 # %% ../../nbs/terminal/20da_listing.ipynb #934773c4
@@ -47,20 +47,20 @@ def row_line(row: Row) -> str:
 # %% ../../nbs/terminal/20da_listing.ipynb #0aa0b7b9
 def row_lines(row: Row, width: int, column: int) -> list[list[tuple[str, str]]]:
     "A row as lines of (text, style) in `width` columns, with a first column of `column`."
-    from rich.cells import cell_len, set_cell_size
+    from rich.cells import set_cell_size
     narrow = width < 60
     gutter = 2 if narrow else column + 4 if column else 2
     marks = [(plain(row.state), "green" if row.style == "dim" else "cyan"), (f"[#{plain(row.priority)}]" if row.priority else "", "yellow")]
     prefix = [(f"{text} ", style) for text, style in marks if text]
-    used, tags = sum(cell_len(text) for text, _ in prefix), tag_text(row.tags)
+    used, tags = sum(columns(text) for text, _ in prefix), tag_text(row.tags)
     rows = wrapped(plain(row.title), max(width - gutter - used, 12))
     lines = [[(" " * gutter, ""), *prefix, (rows[0], "bold" if row.style != "dim" else "dim")]] + [[(" " * (gutter + used), ""),
             (each, "bold")] for each in rows[1:]]
     if row.when and narrow: lines.insert(0, [(" " + piece, row.style) for piece in wrapped(plain(row.when), width - 1)[:1]])
     elif column and not narrow: lines[0][0] = ("  " + set_cell_size(plain(row.when), column) + "  ", row.style)
     for text, style in ((tags, "dim magenta"), (plain(row.place), "dim")):
-        size = sum(cell_len(piece) for piece, _ in lines[-1])
-        if text and not narrow and size + 2 + cell_len(text) <= width: lines[-1].append(("  " + text, style))
+        size = sum(columns(piece) for piece, _ in lines[-1])
+        if text and not narrow and size + 2 + columns(text) <= width: lines[-1].append(("  " + text, style))
         elif text: lines += [[(" " * gutter, ""), (piece, style)] for piece in wrapped(text, width - gutter)]
     return lines + [[(" " * gutter, ""), (piece, "italic" if not row.style == "dim" else "dim")]
                     for piece in (wrapped(plain(row.below), max(width - gutter, 12)) if row.below else ())]
@@ -77,10 +77,9 @@ def print_groups(groups: Mapping[str, list[Row]], console: Any) -> None:
         for rows in groups.values():
             for row in rows: print(row_line(row))
         return
-    from rich.cells import cell_len
     from rich.text import Text
     width = room(console)
-    column = min(max([cell_len(plain(row.when)) for rows in groups.values() for row in rows], default=0), 20)
+    column = min(max([columns(plain(row.when)) for rows in groups.values() for row in rows], default=0), 20)
     for number, (name, rows) in enumerate(groups.items()):
         if number: console.print()
         if name: console.print(Text("\n".join(wrapped(plain(name), width)), style="bold underline"))
