@@ -884,3 +884,11 @@ def test_a_project_is_found_by_the_name_of_its_file_without_blanks(tmp_path):
 def test_a_yes_to_which_of_two_is_asked_once_more(tmp_path, lines):
     answers, files = play(tmp_path, {"a.org": "* x\n"}, "new tyres for the bike", *lines)
     assert all("which of the two" in answer for answer in answers[1:-1]) and files["inbox.org"] == "* TODO new tyres for the bike\n", answers
+
+
+def test_boxes_that_stand_before_all_headings_are_checked_off_opened_again_and_added_to(tmp_path):
+    "A daily page and a shopping list often have no heading, and nothing in them could be ticked off."
+    notes = {"daily/2026-11-19.org": "#+TITLE: Thursday\n\n- [ ] captions for the plot\n- [X] cello strings\n", "shopping.org": "#+TITLE: Shopping\n- [ ] milk\n\n* Later\n"}
+    answers, files = play(tmp_path, notes, "check off the captions", "uncheck cello strings", "add bread to the shopping list", "tick off milk", "what is left on the shopping list")
+    assert files["daily/2026-11-19.org"] == "#+TITLE: Thursday\n\n- [X] captions for the plot\n- [ ] cello strings\n", answers
+    assert files["shopping.org"] == "#+TITLE: Shopping\n- [X] milk\n- [ ] bread\n\n* Later\n" and "1 of 2" in answers[4] and "bread" in answers[4], answers
