@@ -30,7 +30,7 @@ def play(folder, notes, *lines):
     for name, text in notes.items():
         (memex / name).parent.mkdir(parents=True, exist_ok=True)
         (memex / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    memex.mkdir(exist_ok=True)
+    memex.mkdir(parents=True, exist_ok=True)
 
     async def run():
         agent = await Agent.boot(memex_dir=memex, state_dir=folder / "state", cache_dir=folder / "cache", today="2026-11-19")
@@ -892,3 +892,13 @@ def test_boxes_that_stand_before_all_headings_are_checked_off_opened_again_and_a
     answers, files = play(tmp_path, notes, "check off the captions", "uncheck cello strings", "add bread to the shopping list", "tick off milk", "what is left on the shopping list")
     assert files["daily/2026-11-19.org"] == "#+TITLE: Thursday\n\n- [X] captions for the plot\n- [ ] cello strings\n", answers
     assert files["shopping.org"] == "#+TITLE: Shopping\n- [X] milk\n- [ ] bread\n\n* Later\n" and "1 of 2" in answers[4] and "bread" in answers[4], answers
+
+
+def test_an_offer_is_answered_by_a_day_or_an_hour(tmp_path):
+    "“Did you mean …?” was on the screen, and to “at 10” the answer was that no question is open."
+    first, files = play(tmp_path / "a", {"a.org": "* x\n"}, "meeting with Jördis tomorrow", "10", "no, 11")
+    assert files["inbox.org"] == "* TODO meeting with Jördis\nSCHEDULED: <2026-11-20 Fri 11:00>\n", first
+    second, files = play(tmp_path / "b", {"a.org": "* x\n"}, "add an appointment with Pohl on tuesday", "at 10")
+    assert files["inbox.org"] == "* TODO an appointment with Pohl\nSCHEDULED: <2026-11-24 Tue 10:00>\n", second
+    third, files = play(tmp_path / "c", {"a.org": "* TODO Call Mama\nSCHEDULED: <2026-11-22 Sun 17:00 +1w>\n"}, "call mama is at 8 pm instead", "no, 10 am", "call mama is at 8 pm instead", "what is due tomorrow")
+    assert files["a.org"] == "* TODO Call Mama\nSCHEDULED: <2026-11-22 Sun 10:00 +1w>\n" and third[3].startswith("Nothing is on"), third
