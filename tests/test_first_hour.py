@@ -902,3 +902,20 @@ def test_an_offer_is_answered_by_a_day_or_an_hour(tmp_path):
     assert files["inbox.org"] == "* TODO an appointment with Pohl\nSCHEDULED: <2026-11-24 Tue 10:00>\n", second
     third, files = play(tmp_path / "c", {"a.org": "* TODO Call Mama\nSCHEDULED: <2026-11-22 Sun 17:00 +1w>\n"}, "call mama is at 8 pm instead", "no, 10 am", "call mama is at 8 pm instead", "what is due tomorrow")
     assert files["a.org"] == "* TODO Call Mama\nSCHEDULED: <2026-11-22 Sun 10:00 +1w>\n" and third[3].startswith("Nothing is on"), third
+
+
+COUNTED = {"a.org": "#+TODO: TODO WAITING | DONE\n* TODO roof :house:\nDEADLINE: <2026-11-18 Wed>\n* WAITING zinc :house:\n* WAITING tiles\n", "b.org": "#+TITLE: Boat\n* TODO paint :sea:\n"}
+
+
+@pytest.mark.parametrize("line, first", [("how many tasks are waiting", "2 tasks."), ("how many waiting tasks do I have?", "2 tasks."), ("how many tasks are without a date", "1 task."),
+                                         ("wie viele Aufgaben sind überfällig?", "1 task."), ("wie viele Aufgaben warten", "2 tasks."), ("wie viele Aufgaben habe ich heute", "1 thing: 1 late.")])
+def test_how_many_of_a_list_is_a_number_in_whatever_order_it_is_asked(tmp_path, line, first):
+    (answer,), _ = play(tmp_path, COUNTED, line)
+    assert answer.splitlines()[0] == first, answer
+
+
+@pytest.mark.parametrize("line", ["list my projects", "how many projects do I have", "which projects do I have?", "was sind meine Projekte"])
+def test_who_asks_for_projects_or_tags_gets_their_names(tmp_path, line):
+    (names, tags, tasks), _ = play(tmp_path, {**COUNTED, "c.org": "#+TITLE: Boat, old\n* TODO sell :sea:\n"}, line, "what tags do I use", "tasks by project")
+    assert "  Boat (1)\n  Boat, old (1)\n“tasks by project” lists" in names and "paint" not in names, names
+    assert tags.startswith("2 tags with open tasks:\n  house (2)\n  sea (2)\n") and "paint" in tasks, (tags, tasks)

@@ -187,5 +187,6 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     secret = any(is_private(item.tags, private) for _, item in every)
     shown = [{"group": group, **item.as_dict()} for group, item in every[:MOST_ITEMS]]
     today = context.today or date.today()
-    told = "\n".join(filter(None, [before_list(question, groups, today), text, NO_NOTES if notes.empty else "", source.doubts(notes, today, not shown)]))
+    asked = before_list(question, groups, today, name.removesuffix("s"))
+    told = "\n".join(filter(None, [asked, "" if asked and question == "groups" else text, NO_NOTES if notes.empty else "", source.doubts(notes, today, not shown)]))
     return ToolResult(told, shown, notes_label((item.file for _, item in every), secret))
