@@ -919,3 +919,8 @@ def test_who_asks_for_projects_or_tags_gets_their_names(tmp_path, line):
     (names, tags, tasks), _ = play(tmp_path, {**COUNTED, "c.org": "#+TITLE: Boat, old\n* TODO sell :sea:\n"}, line, "what tags do I use", "tasks by project")
     assert "  Boat (1)\n  Boat, old (1)\n“tasks by project” lists" in names and "paint" not in names, names
     assert tags.startswith("2 tags with open tasks:\n  house (2)\n  sea (2)\n") and "paint" in tasks, (tags, tasks)
+
+
+def test_two_numbers_with_a_slash_are_a_day_where_they_can_be_nothing_else(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, "todo parcel 24/11", "todo support 24/7", "todo drink 3/4 litre")
+    assert files["inbox.org"] == "* TODO parcel\nSCHEDULED: <2026-11-24 Tue>\n* TODO support 24/7\n* TODO drink 3/4 litre\n", answers
