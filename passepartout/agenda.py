@@ -8,12 +8,12 @@ Docs: https://example.org/passepartout/agenda.html.md"""
 __all__ = ['LONGEST', 'ORDER', 'DATES', 'MONTHS', 'Item', 'live_dates', 'live_expressions', 'event_days', 'task_days', 'later',
            'is_habit', 'Calendar', 'make_calendar', 'near', 'agenda', 'check_range', 'listed', 'first_turn_only',
            'Facts', 'node_facts', 'make_item', 'dates_its_line', 'line_facts', 'sort_key', 'first_title',
-           'display_title', 'say_day', 'say_when', 'say_item', 'render_agenda']
+           'display_title', 'say_day', 'say_when', 'say_item', 'foremost', 'say_left', 'render_agenda']
 
 # %% ../nbs/08b_agenda.ipynb #228ae897
 from bisect import bisect_left, bisect_right
 from datetime import date, time, timedelta
-from itertools import islice
+from itertools import compress, islice
 from typing import Iterable, Iterator, Sequence
 
 from .conditions import PassepartoutError
@@ -259,16 +259,28 @@ def say_item(item: Item) -> str:
     place = f"{item.file}:{item.line}" + (f", in {' › '.join(item.path)}" if item.path else "")
     return f"  {say_when(item):<20}  {what}  ({place})"
 
+# %% ../nbs/08b_agenda.ipynb #c271a109
+def foremost(items: Sequence[Item], most: int) -> list[bool]:
+    "Whether each of the items is among the `most` that are shown: the longest overdue give way first, then the last."
+    kept = set(sorted(range(len(items)), key=lambda n: min(items[n].days, 0), reverse=True)[:most])
+    return [n in kept for n in range(len(items))]
+
+# %% ../nbs/08b_agenda.ipynb #e30918e3
+def say_left(left: Sequence[Item]) -> list[str]:
+    "What was left out of an agenda, a line each for what is overdue and for what is to come."
+    late, ahead = sum(item.days < 0 for item in left), [item for item in left if item.days >= 0]
+    return ([f"… {late:,} more {'is' if late == 1 else 'are'} overdue for longer. “what is overdue?” lists them."] if late else []) + (
+        [f"… {len(ahead):,} more up to {say_day(ahead[-1].day)}. Ask for fewer days to see them."] if ahead else [])
+
 # %% ../nbs/08b_agenda.ipynb #2c82cddf
 def render_agenda(items: Sequence[Item], start: date, end: date, today: date, *, most: int = 200) -> str:
-    "The agenda as text. When more than `most` items are left out at the end, the text says how many."
+    "The agenda as text, of no more than the `foremost` items; it says how many are left out."
     span = say_day(start) if start == end else f"{say_day(start, start.year != end.year)} to {say_day(end)}"
     if not items: return f"Nothing is on: {span}."
-    lines, day = [], None
-    for item in items[:most]:
+    lines, day, kept = [], None, foremost(items, most)
+    for item in compress(items, kept):
         if item.day != day:
             day = item.day
             lines.append(say_day(day) + (", today" if day == today else ""))
         lines.append(say_item(item))
-    if len(items) > most: lines.append(f"… {len(items) - most} more up to {say_day(items[-1].day)}. Ask for fewer days to see them.")
-    return "\n".join(lines)
+    return "\n".join(lines + say_left([item for item, shown in zip(items, kept) if not shown]))

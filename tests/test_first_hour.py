@@ -30,7 +30,7 @@ def play(folder, notes, *lines):
     for name, text in notes.items():
         (memex / name).parent.mkdir(parents=True, exist_ok=True)
         (memex / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    memex.mkdir(exist_ok=True)
+    memex.mkdir(parents=True, exist_ok=True)
 
     async def run():
         agent = await Agent.boot(memex_dir=memex, state_dir=folder / "state", cache_dir=folder / "cache", today="2026-11-19")
@@ -884,3 +884,43 @@ def test_a_project_is_found_by_the_name_of_its_file_without_blanks(tmp_path):
 def test_a_yes_to_which_of_two_is_asked_once_more(tmp_path, lines):
     answers, files = play(tmp_path, {"a.org": "* x\n"}, "new tyres for the bike", *lines)
     assert all("which of the two" in answer for answer in answers[1:-1]) and files["inbox.org"] == "* TODO new tyres for the bike\n", answers
+
+
+def test_boxes_that_stand_before_all_headings_are_checked_off_opened_again_and_added_to(tmp_path):
+    "A daily page and a shopping list often have no heading, and nothing in them could be ticked off."
+    notes = {"daily/2026-11-19.org": "#+TITLE: Thursday\n\n- [ ] captions for the plot\n- [X] cello strings\n", "shopping.org": "#+TITLE: Shopping\n- [ ] milk\n\n* Later\n"}
+    answers, files = play(tmp_path, notes, "check off the captions", "uncheck cello strings", "add bread to the shopping list", "tick off milk", "what is left on the shopping list")
+    assert files["daily/2026-11-19.org"] == "#+TITLE: Thursday\n\n- [X] captions for the plot\n- [ ] cello strings\n", answers
+    assert files["shopping.org"] == "#+TITLE: Shopping\n- [X] milk\n- [ ] bread\n\n* Later\n" and "1 of 2" in answers[4] and "bread" in answers[4], answers
+
+
+def test_an_offer_is_answered_by_a_day_or_an_hour(tmp_path):
+    "“Did you mean …?” was on the screen, and to “at 10” the answer was that no question is open."
+    first, files = play(tmp_path / "a", {"a.org": "* x\n"}, "meeting with Jördis tomorrow", "10", "no, 11")
+    assert files["inbox.org"] == "* TODO meeting with Jördis\nSCHEDULED: <2026-11-20 Fri 11:00>\n", first
+    second, files = play(tmp_path / "b", {"a.org": "* x\n"}, "add an appointment with Pohl on tuesday", "at 10")
+    assert files["inbox.org"] == "* TODO an appointment with Pohl\nSCHEDULED: <2026-11-24 Tue 10:00>\n", second
+    third, files = play(tmp_path / "c", {"a.org": "* TODO Call Mama\nSCHEDULED: <2026-11-22 Sun 17:00 +1w>\n"}, "call mama is at 8 pm instead", "no, 10 am", "call mama is at 8 pm instead", "what is due tomorrow")
+    assert files["a.org"] == "* TODO Call Mama\nSCHEDULED: <2026-11-22 Sun 10:00 +1w>\n" and third[3].startswith("Nothing is on"), third
+
+
+COUNTED = {"a.org": "#+TODO: TODO WAITING | DONE\n* TODO roof :house:\nDEADLINE: <2026-11-18 Wed>\n* WAITING zinc :house:\n* WAITING tiles\n", "b.org": "#+TITLE: Boat\n* TODO paint :sea:\n"}
+
+
+@pytest.mark.parametrize("line, first", [("how many tasks are waiting", "2 tasks."), ("how many waiting tasks do I have?", "2 tasks."), ("how many tasks are without a date", "1 task."),
+                                         ("wie viele Aufgaben sind überfällig?", "1 task."), ("wie viele Aufgaben warten", "2 tasks."), ("wie viele Aufgaben habe ich heute", "1 thing: 1 late.")])
+def test_how_many_of_a_list_is_a_number_in_whatever_order_it_is_asked(tmp_path, line, first):
+    (answer,), _ = play(tmp_path, COUNTED, line)
+    assert answer.splitlines()[0] == first, answer
+
+
+@pytest.mark.parametrize("line", ["list my projects", "how many projects do I have", "which projects do I have?", "was sind meine Projekte"])
+def test_who_asks_for_projects_or_tags_gets_their_names(tmp_path, line):
+    (names, tags, tasks), _ = play(tmp_path, {**COUNTED, "c.org": "#+TITLE: Boat, old\n* TODO sell :sea:\n"}, line, "what tags do I use", "tasks by project")
+    assert "  Boat (1)\n  Boat, old (1)\n“tasks by project” lists" in names and "paint" not in names, names
+    assert tags.startswith("2 tags with open tasks:\n  house (2)\n  sea (2)\n") and "paint" in tasks, (tags, tasks)
+
+
+def test_two_numbers_with_a_slash_are_a_day_where_they_can_be_nothing_else(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, "todo parcel 24/11", "todo support 24/7", "todo drink 3/4 litre")
+    assert files["inbox.org"] == "* TODO parcel\nSCHEDULED: <2026-11-24 Tue>\n* TODO support 24/7\n* TODO drink 3/4 litre\n", answers

@@ -8,8 +8,11 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples
 from passepartout.agenda import agenda, render_agenda
+from passepartout.indexing.index import Index
 from passepartout.messages import freeze
 from passepartout.notes import NoteCache, parse_note, read_notes
+from passepartout.toolbelt.agendatool import org_agenda, org_next
+from passepartout.toolbelt.notesource import Source
 from passepartout.toolbelt.notetools import note_tools
 from passepartout.org import parse_org, print_outline
 from passepartout.confinement.resources import Root, resolve
@@ -166,6 +169,20 @@ def test_long_things_are_cut_and_say_so(tmp_path):
     args = tools["org-agenda"].arguments(freeze({"start": "2026-11-20", "end": "2027-11-20"}))
     result = tools["org-agenda"].body(**args, context=context(root, folder=(".", "tree")))
     assert "Ask for fewer days" in result.content and len(result.content) < 65_000
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_what_is_long_overdue_hides_neither_today_nor_what_comes_next(tmp_path, indexed):
+    "With 16,000 old tasks, “what is due today?” showed the oldest 200 of them, and “what is next?” said that nothing lies ahead."
+    old = "".join(f"* TODO old {n}\nSCHEDULED: <{TODAY - timedelta(n)}>\n" for n in range(2_100, 0, -1))
+    (tmp_path / "many.org").write_text(old + f"* TODO bread\nSCHEDULED: <{TODAY}>\n* Choir <{TODAY + timedelta(1)} 19:30>\n")
+    root = Root(tmp_path)
+    index = Index(root) if indexed else None
+    asked = lambda: ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19, 8), today=TODAY)
+    text = org_agenda("2026-11-19", "2026-11-20", asked(), Source(index=index), ()).content
+    assert all(words in text for words in ("bread", "Choir", "old 198 ", "… 1,902 more are overdue for longer.")) and "old 199 " not in text
+    assert "Choir" in org_next(asked(), Source(index=index), ()).content
+    if index: index.close()
 
 
 @pytest.mark.parametrize("written, kind", [('due: "[[2026-11-22]]"', "deadline"), ("due: [[2026-11-22]]", "deadline"), ("Due Date: 2026-11-22", "deadline"), ("due_date: 2026-11-22", "deadline"), ("due-date: '2026-11-22'", "deadline"),

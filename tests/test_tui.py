@@ -4,6 +4,7 @@ import asyncio, contextlib, io, threading, time
 import pytest
 from waits import wait_for
 from textual import events
+from textual.app import App
 
 from passepartout.terminal.slash import COMMANDS
 from passepartout.terminal.client import DistantAgent, Calls
@@ -14,7 +15,7 @@ from passepartout.settings import load_settings
 from passepartout.serving.sockets import connect_to, socket_path
 from passepartout.tui.app import Acts
 from passepartout.tui.frame import OWN
-from passepartout.tui.entry import Blocks, History
+from passepartout.tui.entry import Blocks, Editor, History
 from passepartout.tui.picker import Picker
 from passepartout.tui.questions import Guard, Questions
 from passepartout.tui.resident import Resident, leave
@@ -438,3 +439,16 @@ def test_history_keeps_no_code_and_follows_no_link(tmp_path):
 
 def test_a_short_paste_cannot_drive_the_terminal():
     assert "\x1b" not in Blocks().put("a\x1b[2Jb") and Blocks().put("a\r\nb\rc") == "a\nb\nc"
+
+
+async def test_what_was_sent_is_not_undone_into_the_editor_without_its_paste():
+    "Ctrl-Z brought the mark of a long paste back after Enter, and nothing stood behind it: the mark itself was sent."
+    class Desk(App):
+        sent = []
+        def compose(self): yield Editor(History())
+        def on_editor_sent(self, message): self.sent.append(message.text)
+    app = Desk()
+    async with app.run_test(size=(40, 8)) as pilot:
+        app.query_one(Editor).post_message(events.Paste("line\n" * 100)); await pilot.pause()
+        await pilot.press("enter", "ctrl+z", "o", "k", "enter"); await pilot.pause()
+    assert app.sent == ["line\n" * 100, "ok"]

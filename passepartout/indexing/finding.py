@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 
-from ..agenda import Facts, Item, check_range, dates_its_line, first_title, listed, make_item, sort_key
+from ..agenda import Facts, Item, check_range, dates_its_line, first_title, foremost, listed, make_item, sort_key
 from ..conditions import PassepartoutError
 from .entries import HABIT, LIVE, ONCE, OPEN, OUT_OF_SIGHT, hidden_of, read_expression, read_stamp
 from .index import Contradiction, Index
@@ -199,14 +199,15 @@ GROUPS = ("repeat IS NULL AND kind IN (0, 1) AND day BETWEEN :start AND :end",
 # %% ../../nbs/indexing/08j_finding.ipynb #64f8cbd3
 def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: int = 14, folder: str = ".", most: int | None = None,
                    private: Sequence[str] = ()) -> list[Item]:
-    """What `agenda.agenda` lists, from the index. Items after the first `most` have no title, tags and headings, unless one of the tags
+    """What `agenda.agenda` lists, from the index. Items that are not among the `foremost` have no title, tags and headings, unless one of the tags
     `private` applies to them. `PassepartoutError` for a range that is no range."""
     check_range(start, end)
     def look():
         items = sorted(dict.fromkeys(items_of(index, date_rows(index, start, end, today, warn, folder), start, end, today, warn)),
                        key=lambda found: sort_key(found[0]))
         secret = private_sections(index, private) if most is not None and len(items) > most else frozenset()
-        wanted = [most is None or n < most or id in secret for n, (_, id, *_) in enumerate(items)]
+        near = [True] * len(items) if most is None else foremost([item for item, *_ in items], most)
+        wanted = [shown or id in secret for shown, (_, id, *_) in zip(near, items)]
         seen = lineages(index, {id for (_, id, *_), full in zip(items, wanted) if full})
         return [full_item(item, seen[file, place]) if full else item for (item, _, file, place), full in zip(items, wanted)]
     return index.reading(look)
@@ -313,7 +314,7 @@ class IndexedNotes:
         return find_indexed(self.index, query, limit=limit, now=now, today=today, folder=self.folder, private=private)
 
     def agenda(self, first: date, last: date, today: date, most: int, private: Sequence[str] = ()) -> list[Item]:
-        "The items of a range of days; those after the first `most` without title, unless they are private."
+        "The items of a range of days; those that are not among the `foremost` without title, unless they are private."
         return agenda_indexed(self.index, first, last, today, folder=self.folder, most=most, private=private)
 
     def view(self, name: str, today: date) -> tuple[dict[str, list[Item]], str]:

@@ -318,7 +318,7 @@ def is_on(item: str, outline: Outline, node: Node) -> bool:
 def list_in(place: Place, outline: Outline) -> Place:
     "The one heading of a file below which its boxes stand; the file itself where they stand elsewhere, or below several."
     holders = ({node.parent for node in outline.nodes if node.kind == "task" and outline.nodes[node.parent].kind != "task"} if outline.format == "markdown"
-               else {node.index for node in outline.nodes if node.index and any(item.box for item in list_items(outline, node))})
+               else {node.index for node in outline.nodes if any(item.box for item in list_items(outline, node))})
     lines = {outline.nodes[index].line for index in holders if index}
     found = [each for each in places_of(outline) if each.kind == "heading" and each.line in lines and not each.hidden]
     return found[0] if len(holders) == len(lines) == len(found) == 1 else place
@@ -340,6 +340,7 @@ def to_item(command: Command, place: Place, around: Surroundings, today: date) -
                              f"{command.args['item']}” to keep it as a task."))
     if is_on(command.args["item"], outline, node): return say(f"“{command.args['item'][:80]}” is there already, in {name_of(place, around)}. Nothing was done.")
     if place.kind != "file": return call("org-check", command, place, around, item=command.args["item"], add=True)
+    if outline.format != "markdown" and has_list: return tool_call("org-check", f"You asked to add the item “{command.args['item']}” to {place.file}", path=place.file, heading="", item=command.args["item"], add=True)
     if outline.format != "markdown": return decline(f"{name_of(place, around)} is a whole file; name the heading with the list.")
     return tool_call("org-add-headline", f"You asked to add the item “{command.args['item']}” to {place.file}", path=place.file, heading="",
                      title=command.args["item"], kind="task")
@@ -454,12 +455,10 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
 # %% ../../nbs/reflex/editcalls.ipynb #80740658
 def items_of(outline: Outline, done: bool) -> list[tuple[Place, str]]:
     "The boxes of a file that can be checked off (or opened again, with `done` false) as places, with the text of each."
-    known = {p.line: p for p in places_of(outline) if p.kind != "file"}
-    if outline.format == "markdown": return [(p, p.title) for p in known.values() if p.kind == "task" and p.open == done and not p.hidden]
+    if outline.format == "markdown": return [(p, p.title) for p in places_of(outline) if p.kind == "task" and p.open == done and not p.hidden]
     found = []
-    for node in outline.nodes:
-        if not node.index or node.hidden or "[" not in outline.text[node.body_start:node.end]: continue
-        above = known[node.line]
+    for node, above in zip(outline.nodes, places_of(outline)):
+        if node.hidden or "[" not in outline.text[node.body_start:node.end]: continue
         found += [(above._replace(title=item.text, line=outline.line_of(item.start, node), kind="item", path=(*above.path, item.text), keyword=None, day=None), item.text)
                   for item in list_items(outline, node) if item.box is not None and (item.box != "X") == done]
     return found
@@ -493,5 +492,5 @@ def check_one(command: Command, place: Place, around: Surroundings, today: date)
                                 {"state": "done" if command.args["done"] else "todo"}), place, around, today)
     heading = max((p for p in places_of(around.outline(place.file)) if p.line <= place.line), key=lambda p: (p.line, p.kind != "file"))
     said = f"{'check off' if command.args['done'] else 'open again'} {name_of(place, around)}"
-    return tool_call("org-check", f"You asked to {said}", path=place.file, heading=address(heading), item=place.title,
+    return tool_call("org-check", f"You asked to {said}", path=place.file, heading="" if heading.kind == "file" else address(heading), item=place.title,
                      done=command.args["done"])

@@ -221,6 +221,11 @@ _OPEN_TASKS = (
     (r"was (?:(?:muss|müssen|brauche|brauchen) (?:ich|wir)|ist|steht|fehlt)(?: noch| alles)* (?:(?:offen|zu tun) )?(?:für|bei|beim) (?P<what>.+?)(?: (?:zu )?(?:tun|machen|erledigen|an))?", "what is left for {what}"),
     (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)?(?: offen| zu tun)?", "how many open tasks"),
     (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)? (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "how many tasks are for {what}"),
+    (r"wie ?viele? (?:(?:aufgaben|todos) (?:sind|habe? ich|gibt es)(?: noch| schon)? überfällig|überfällige (?:aufgaben|todos)(?: habe ich| gibt es| sind es)?)", "how many tasks are overdue"),
+    (r"wie ?viele? (?:aufgaben|todos) warten(?: noch)?", "how many tasks are waiting"),
+    (r"wie ?viele? (?:aufgaben|todos|termine) (?:habe? ich|haben wir|gibt es|sind) (?:noch )?(?P<span>.+)", "how many tasks do i have {span}"),
+    (r"(?:(?:was sind|zeige?(?: mir)?|liste(?: mir)?) )?(?:alle |meine )*projekte(?: auf)?|welche projekte (?:habe ich|gibt es)", "my projects"),
+    (r"(?:(?:was sind|zeige?(?: mir)?|liste(?: mir)?) )?(?:alle |meine )*(?:tags|schlagwörter)(?: auf)?|welche (?:tags|schlagwörter) (?:habe ich|gibt es|benutze ich)", "my tags"),
     (r"(?:was|welche aufgabe) ist (?:schon )?am längsten überfällig|was ist (?:die|meine) älteste aufgabe", "what is the longest overdue"),
     (r"(?:wer|wer von uns) hat (?P<span>.+?) geburtstag", "who has birthday {span}"))
 
@@ -236,7 +241,10 @@ _NOTES = (
     (r"(?:(?:wie|was) (?:ist|lautet) )?(?P<what>[\w-]{2,40}?)['’]?s (?P<words>telefonnummer|handynummer|nummer|adresse|e-?mail(?:-adresse)?|geburtstag)",
      "what do my notes say about {what} {words}"),
     (r"fasse? (?P<what>.+?) zusammen", "summarise {what}"),
-    (r"was (?:kostet|kosten|kostete|kosteten) (?P<what>.+)", "how much is {what}"),
+    (r"(?:was|wie ?viel) (?:kostet|kosten|kostete|kosteten) (?P<what>.+)", "how much is {what}"),
+    (r"welche (?:notizen|seiten|dateien) (?:erwähnen|enthalten|nennen) (?P<what>.+)", "find {what}"),
+    (r"(?:lies|lese) (?:mir )?(?:bitte )?(?:die |den |das |meine? )?(?P<what>.+?) vor", "show {what}"),
+    (r"was hast du (?:gerade|eben|zuletzt) (?:gemacht|getan|geändert)", "what did you just do"),
     (r"(?:was|wer|welche (?:notizen|seiten|dateien)) (?:verweist|verweisen|verlinkt|verlinken|zeigt|zeigen) (?:alles )?auf (?P<what>.+)", "what links to {what}"),
     (r"(?:zeige?(?: mir)? )?(?:alle )?(?:links|verweise|rückverweise|backlinks) (?:auf|zu|zum|zur|von) (?P<what>.+)", "what links to {what}"),
     (r"wer (?:ist|sind|war) (?P<what>.+)", "who is {what}"),

@@ -102,12 +102,14 @@ def read_hours(words, early: bool = False) -> tuple[time, time | None] | None:
     return begin, end
 
 # %% ../../nbs/reflex/whens.ipynb #18d9951d
+_ONLY_A_DAY = Regex(r"(?:1[3-9]|2\d|3[01])/(?:0[1-9]|1[0-2])")
+
 def _plain_enough(words) -> bool:
     "Whether these words are a date even without a preposition before them."
     first, last = words[0], words[-1]
     if len(words) == 1:
         return (first in NAMED or bool(STEP.fullmatch(first)) or (first in WEEKDAY and len(first) > 5) or bool(ISO.fullmatch(first))
-                or (bool(DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2))
+                or (bool(DAY_FIRST.fullmatch(first)) and (first.count(".") + first.count("/") == 2 or bool(_ONLY_A_DAY.fullmatch(first)))))
     return (" ".join(words) in NAMED or first in NAMED and words[1] == "in" or first in WEEKDAY or first == "the" and words[2:] == ("after", "next")
             or first in ("this", "next", "in") or (first,) in EDGES or first[0].isdigit() or first in MONTH
             or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after")

@@ -12,8 +12,9 @@ __all__ = ['MOST_ITEMS', 'NO_NOTES', 'NEXT', 'AFTER_THAT', 'FURTHER', 'MOST_LOOK
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #142439dc
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from itertools import compress
 
-from ..agenda import Item, render_agenda, say_day, say_item
+from ..agenda import Item, foremost, render_agenda, say_day, say_item
 from ..conditions import PassepartoutError
 from .firstlines import before_days, before_list
 from .notesource import Source, notes_label
@@ -96,21 +97,22 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
     notes = source.open(context)
     hours = hour_of(start), hour_of(end)
     every = in_hours(notes.agenda(first, last, today, MOST_ITEMS, private), first, last, *hours)
-    items, broken, programs = every[:MOST_ITEMS], notes.broken(), notes.broken(programs=True)
+    near = foremost(every, MOST_ITEMS)
+    items, broken, programs = list(compress(every, near)), notes.broken(), notes.broken(programs=True)
     named = [(file, line) for file, line, _ in (*broken[:5], *programs[:3])]
     secret = (any(is_private(item.tags, private) for item in items)
               or any(is_private(notes.tags_at(file, line), private) for file, line in named))
-    more = [item for item in every[MOST_ITEMS:] if secret or not is_private(item.tags, private)]
-    listed = render_agenda([*items, *more], first, last, today, most=MOST_ITEMS)
+    told = [item for item, shown in zip(every, near) if shown or secret or not is_private(item.tags, private)]
+    listed = render_agenda(told, first, last, today, most=MOST_ITEMS)
     during = "".join([f" from {hours[0]:%H:%M}" if hours[0] else "", f" until {hours[1]:%H:%M}" if hours[1] else ""])
-    asked = before_days(question, [*items, *more], first, last, today, during)
+    asked = before_days(question, told, first, last, today, during)
     text = "\n".join(filter(None, [asked, listed, say_hours(*hours, first, last), say_broken(broken), say_programs(programs),
                                   *clock_remarks(items), NO_NOTES if notes.empty else "", source.doubts(notes, today, not items)]))
     return ToolResult(text, [item.as_dict() for item in items], notes_label((item.file for item in items), secret))
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #4ecdb3f1
 NEXT, AFTER_THAT, FURTHER = "next", 2, (7, 60, 400)         # the view; how many more are told; how many days are looked at
-MOST_LOOKED_AT = 2_000                                       # items: what is overdue stands before what comes tomorrow
+MOST_LOOKED_AT = 2_000                                       # items
 
 def this_moment(context: ToolContext) -> datetime:
     "The time of day that it is, on the day that the agent takes for today."
@@ -129,7 +131,7 @@ def org_next(context: ToolContext, source: Source, private: Sequence[str]) -> To
     now, notes = this_moment(context), source.open(context)
     for days in FURTHER:
         every = notes.agenda(now.date(), now.date() + timedelta(days), now.date(), MOST_LOOKED_AT, private)
-        ahead = [item for item in every[:MOST_LOOKED_AT] if is_ahead(item, now)]
+        ahead = [item for item in compress(every, foremost(every, MOST_LOOKED_AT)) if is_ahead(item, now)]
         if found := list({(item.file, item.line): item for item in reversed(ahead)}.values())[::-1]: break          # of each heading the first
     found = sorted(found, key=ahead.index)[:1 + AFTER_THAT]
     tell = lambda item: f"{say_day(item.day)}{', today' if item.day == now.date() else ''}: {' '.join(say_item(item).split())}"
@@ -185,5 +187,6 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     secret = any(is_private(item.tags, private) for _, item in every)
     shown = [{"group": group, **item.as_dict()} for group, item in every[:MOST_ITEMS]]
     today = context.today or date.today()
-    told = "\n".join(filter(None, [before_list(question, groups, today), text, NO_NOTES if notes.empty else "", source.doubts(notes, today, not shown)]))
+    asked = before_list(question, groups, today, name.removesuffix("s"))
+    told = "\n".join(filter(None, [asked, "" if asked and question == "groups" else text, NO_NOTES if notes.empty else "", source.doubts(notes, today, not shown)]))
     return ToolResult(told, shown, notes_label((item.file for _, item in every), secret))

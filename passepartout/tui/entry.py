@@ -148,7 +148,7 @@ class Editor(Walking):
     def action_send(self) -> None:
         text = self.pastes.whole(self.text)
         if not text.strip(): return
-        self.clear()
+        self.put("")
         self.pastes = Blocks()
         self.post_message(self.Sent(text))
 
