@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/terminal/render.html.md"""
 
 # %% auto #0
 __all__ = ['ESCAPES', 'CONTROLS', 'LONE', 'HANG', 'SIGNS', 'STYLES', 'TEXTS', 'PLAIN', 'clean', 'spelled', 'wrapped',
-           'most_columns', 'columns', 'wrap_line', 'chopped', 'layout', 'deeper', 'laid_out', 'read_action', 'Line',
-           'record_line', 'plain_body', 'marks', 'proposal_text', 'result_line', 'step_made', 'trace_lines',
+           'most_columns', 'columns', 'wrap_line', 'chopped', 'layout', 'deeper', 'begun', 'laid_out', 'read_action',
+           'Line', 'record_line', 'plain_body', 'marks', 'proposal_text', 'result_line', 'step_made', 'trace_lines',
            'message_text', 'ask_lines', 'payload_of', 'plan_asked', 'screen', 'room', 'print_lines', 'line_rows',
            'text_columns', 'say', 'coloured', 'for_stream', 'plainer']
 
@@ -15,7 +15,7 @@ __all__ = ['ESCAPES', 'CONTROLS', 'LONE', 'HANG', 'SIGNS', 'STYLES', 'TEXTS', 'P
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Iterable
@@ -113,13 +113,22 @@ def deeper(value: Any, label: str, width: int, inner: int) -> str:
     if inner + len(label) <= width // 2: return label + layout(value, width, inner + len(label))
     return label.rstrip() + "\n" + " " * (inner + 1) + layout(value, width, inner + 1)
 
+# %% ../../nbs/terminal/20_render.ipynb #5ed3bbcc
+def begun(value: Any, lines: Collection[str]) -> Any:
+    "`value` with only the beginning of each text of several lines that are all new in `lines`, those of a difference."
+    if isinstance(value, Mapping): return {name: begun(each, lines) for name, each in value.items()}
+    if isinstance(value, (list, tuple)): return [begun(each, lines) for each in value]
+    if not isinstance(value, str) or "\n" not in value.rstrip("\n"): return value
+    said = value.rstrip("\n").split("\n")
+    return f"{said[0][:40]}… ({len(value)} characters, all of them below)" if all(f"+{line}" in lines for line in said) else value
+
 # %% ../../nbs/terminal/20_render.ipynb #5fcfc2a6
-def laid_out(text: str, width: int, without: tuple[str, ...] = ()) -> str:
-    "The text of a property list, laid out; text that is none stays as it is."
+def laid_out(text: str, width: int, without: tuple[str, ...] = (), below: str = "") -> str:
+    "The text of a property list, laid out; text that is none stays as it is. Of texts that stand `below`, line for line as new ones, only the beginning."
     try:
         value = read_action(text)
         if without: value["payload"] = {k: v for k, v in value["payload"].items() if str(k) not in without}
-        return layout(value, width)
+        return layout(begun(value, frozenset(below.split("\n"))) if below else value, width)
     except (PassepartoutError, ValueError, TypeError, KeyError, AttributeError): return text
 
 # %% ../../nbs/terminal/20_render.ipynb #4bd20989
@@ -264,7 +273,7 @@ def ask_lines(pending: Any, width: int = 88) -> Iterable[Line]:
     payload = payload_of(pending.action)
     if why := payload.get("explanation"): yield Line(" ", "because", spelled(why), "")
     if payload.get("action") == "plan": return (yield from plan_asked(pending, width))
-    yield Line(" ", "would run", spelled(laid_out(pending.action, width, without=("explanation",))), "bold magenta")
+    yield Line(" ", "would run", spelled(laid_out(pending.action, width, without=("explanation",), below=pending.preview or "")), "bold magenta")
     for number, line in enumerate(pending.preview.split("\n") if pending.preview else ()):
         yield Line(" ", "" if number else "exactly", spelled(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "bold") if number
                    else "bold")
