@@ -94,9 +94,9 @@ def finish(agent, state: PlanState, signal: Signal, how: str, why: str) -> None:
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #6a8e5b8f
 def stand_still(agent, state: PlanState, signal: Signal, why: str) -> Signal:
-    "Put on record where a plan failed: it can be taken up there, today or tomorrow. One that the person stopped ends. The model is told."
+    "Put on record where a plan failed: it can be taken up there, today or tomorrow. One that the person stopped ends, and so does one that nobody approved and that got no further than its first step. The model is told."
     state.failed = (state.failed or (0, ""))[0], why
-    if state.stopped: finish(agent, state, signal, "stopped", why)
+    if state.stopped or not (state.replies or state.approved): finish(agent, state, signal, "stopped", why)
     else: agent.note(signal, "plan-stop", {"plan": state.id, "number": state.failed[0], "step": state.at, "tool": state.tool, "why": why})
     told, turn = f"The plan stopped. {why}{' What it did before stays done.' if state.replies else ''}", agent.turn_of(signal)
     ours = without_quotes(told, turn.quoted) if turn is not None else told
