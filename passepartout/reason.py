@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reason.html.md"""
 # %% auto #0
 __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'MOST_WORDS', 'DEFAULT_PROMPT', 'THINKS_ABOUT', 'loop_gate_reason', 'UNFIT',
            'is_list', 'markdown_strip', 'plist_keywords_normalize', 'is_plist_like', 'parse_proposal', 'message_action',
-           'opening', 'system_prompt', 'read_ahead', 'Step', 'told_steps', 'what_came', 'so_far', 'user_prompt',
-           'think', 'without_model', 'agree', 'canonical_form', 'reason_gate', 'own_words', 'whose', 'went_on',
+           'opening', 'system_prompt', 'read_ahead', 'own_words', 'Step', 'told_steps', 'what_came', 'so_far',
+           'user_prompt', 'think', 'without_model', 'agree', 'canonical_form', 'reason_gate', 'whose', 'went_on',
            'give_up', 'others_first', 'judgement_on', 'settle', 'distill_prompt']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
@@ -133,9 +133,14 @@ def read_ahead(agent) -> Any:
     signal = Signal(payload={"sensor": USER_INPUT, "text": ""}, label=PERSON)
     return read(Composing(agent, backend, "", partial(system_prompt, agent, signal), signal))
 
-# %% ../nbs/16_reason.ipynb #4339bf5c
+# %% ../nbs/16_reason.ipynb #dc1b7e11
 MOST_WORDS = 1000
 
+def own_words(proposed: Any) -> str:
+    "A proposal as its model reads it again: the beginning, when it is long."
+    return cut(str(proposed).strip(), MOST_WORDS)
+
+# %% ../nbs/16_reason.ipynb #4339bf5c
 class Step(NamedTuple):
     "A proposal in the model's own words, and what came of it as a model may read it."
     proposed: str
@@ -167,7 +172,7 @@ def so_far(agent, signal: Signal) -> str:
     begun = "The person approved what you had proposed.\n\n" if turn.approved else ""
     if asked := agent.asked(signal) or turn.request: begun = f"The person asked: {asked}\n\n{begun}"
     if turn.steps: begun += told_steps(turn.steps, 2 * agent.settings.context_budget)
-    return f"{begun}You proposed: {cut(turn.proposed, MOST_WORDS)}\n" if turn.proposed else begun
+    return f"{begun}You proposed: {own_words(turn.proposed)}\n" if turn.proposed else begun
 
 # %% ../nbs/16_reason.ipynb #c124d4a5
 DEFAULT_PROMPT = "Nothing was asked. Say briefly what you could do next."
@@ -251,27 +256,22 @@ async def reason_gate(agent, signal: Any) -> Signal:
         log_about(agent, signal, f"DETERMINISTIC: attempt {attempt} was rejected by {verdict.gate}: {verdict.text}")
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
         current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **whose(thought)}})
-    if turn is not None and not isinstance(verdict, Rejected): went_on(turn, signal, own_words(thought))
+    if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE: went_on(turn, signal, thought)
     return settle(agent, signal, candidate, verdict)
 
 loop_gate_reason = reason_gate
 
-# %% ../nbs/16_reason.ipynb #b21a6c07
-def own_words(thought: Mapping) -> str:
-    "What the model wrote, for itself to read."
-    return cut(str(thought.get("proposal") or "").strip(), MOST_WORDS)
-
 # %% ../nbs/16_reason.ipynb #c057eb4a
 def whose(thought: Mapping) -> dict[str, Any]:
     "For the next attempt: who proposed what was rejected, and how it was put."
-    return {"rejected": thought.get("provider"), "rejected_words": f"It was: {own_words(thought)}\n" if thought else ""}
+    return {"rejected": thought.get("provider"), "rejected_words": f"It was: {own_words(thought.get('proposal'))}\n" if thought else ""}
 
 # %% ../nbs/16_reason.ipynb #f3f1a763
-def went_on(turn: Any, signal: Signal, proposed: str) -> None:
+def went_on(turn: Any, signal: Signal, thought: Mapping) -> None:
     "Keep in `turn` what came of its last proposal, and that this one follows."
     payload = signal.payload
-    if turn.proposed and pick(payload, "sensor") in (TOOL_OUTPUT, TOOL_ERROR): turn.steps = (*turn.steps, Step(cut(turn.proposed, MOST_WORDS), what_came(payload)))
-    turn.proposed = proposed
+    if turn.proposed and pick(payload, "sensor") in (TOOL_OUTPUT, TOOL_ERROR): turn.steps = (*turn.steps, Step(own_words(turn.proposed), what_came(payload)))
+    turn.proposed = str(thought.get("proposal") or "")
 
 # %% ../nbs/16_reason.ipynb #17e4ec9d
 UNFIT = frozenset({"reader", "normaliser"})          # they refuse what has not the form of a proposal
