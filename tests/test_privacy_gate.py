@@ -1,6 +1,7 @@
 "Nothing private leaves in an action: whole agents, a local model that reads private notes and then does what a stranger wants"
 import pytest
 from hypothesis import assume, given, settings, strategies as st
+from markdown_it import MarkdownIt
 
 from conftest import thinned
 from passepartout.agent import Agent
@@ -200,3 +201,25 @@ def test_a_private_tag_that_yaml_or_a_slip_of_the_pen_lets_be_written_so_counts(
 def test_a_private_tag_counts_in_the_ways_of_other_programs(line):
     outline = parse_note(f"# Diary\n{line}\n", "diary.md")
     assert any(is_private(outline.tags(node), ("@personal",)) for node in outline.nodes[1:])
+
+
+pieces = st.sampled_from(("# Diary #personal", "# Other", "## Below", "## Too #personal", "secret", "```", "~~~", "  ```", "   ~~~ sh", "    ```", "- x", "- ```", "1. ~~~", "- - ```", "    - y", "  z", "    # no", "\t# no", "", "", "<!--", "-->", "<!-- a -->", "<pre>", "</pre>",
+                          "<div>", "</div>", "<b>", "> ```", "> # quoted", ">", "---", "***", "* * *", "````", "`a`", "<?x", "?>", "- [ ] task", "  # within", "     deep", "10) ten", "-", "#", "-\ttab", "\t```", "<script>", "</script> # x"))
+
+
+@settings(max_examples=500, deadline=None)
+@given(lines=st.lists(pieces, max_size=14))
+def test_a_private_heading_reaches_as_far_as_a_markdown_library_says(lines):
+    text = "\n".join([*lines, "the end"])
+    tokens = MarkdownIt("commonmark").parse(text)
+    headings = [(tokens[n].map[0], int(tokens[n].tag[1:]), tokens[n + 1].content) for n in range(len(tokens)) if tokens[n].type == "heading_open" and tokens[n].level == 0 and tokens[n].markup.startswith("#")]
+    within, private = [], set()
+    for number, line in enumerate(text.split("\n")):
+        if found := next((each for each in headings if each[0] == number), None): within = [each for each in within if each[1] < found[1]] + [found]
+        if line and any("#personal" in title for _, _, title in within): private.add(number)
+    outline, at = parse_note(text, "diary.md"), 0
+    for number, line in enumerate(text.split("\n")):
+        if number in private:
+            node = [each for each in outline.nodes if each.start <= at][-1]
+            assert is_private(outline.tags(node), ("@personal",)), (number, line, text)
+        at += len(line) + 1
