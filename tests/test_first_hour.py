@@ -936,3 +936,8 @@ def test_a_whole_file_gets_another_title_and_its_name_is_left_to_who_keeps_the_l
     assert files["lisbon.md"].startswith("---\ntitle: Lisbon in December\n---\n# Day one\n") and files["plain.md"] == "no title\n", answers
     assert all(answer.startswith("I don't rename files: the links to") for answer in answers[3:]), answers
     assert play(tmp_path / "b", {"x.org": ":PROPERTIES:\n:ID: one\n:END:\n* a\n"}, "set property title of x.org to Roof")[1]["x.org"] == ":PROPERTIES:\n:ID: one\n:END:\n#+TITLE: Roof\n* a\n"
+
+
+def test_a_sign_that_is_no_word_is_found_by_what_the_answer_says(tmp_path):
+    (answer,), _ = play(tmp_path, {"a.org": "* Party 🎁\n"}, "find 🎁")
+    assert "grep -rnF 🎁 ." in answer or "grep -rnF '🎁' ." in answer, answer
