@@ -941,3 +941,15 @@ def test_a_whole_file_gets_another_title_and_its_name_is_left_to_who_keeps_the_l
 def test_a_sign_that_is_no_word_is_found_by_what_the_answer_says(tmp_path):
     (answer,), _ = play(tmp_path, {"a.org": "* Party 🎁\n"}, "find 🎁")
     assert "grep -rnF 🎁 ." in answer or "grep -rnF '🎁' ." in answer, answer
+
+
+@pytest.mark.parametrize("line", ["thanks, and what is due tomorrow?", "danke, und was steht morgen an?", "great! what is due tomorrow", "sorry, I meant what is due tomorrow"])
+def test_thanks_before_a_question_do_not_hide_it(tmp_path, line):
+    (answer, thanks), _ = play(tmp_path, {"a.org": "* TODO paint\nDEADLINE: <2026-11-20 Fri>\n"}, line, "thanks a lot")
+    assert "paint" in answer and thanks == "You're welcome.", answer
+
+
+def test_what_is_said_right_after_a_task_belongs_to_it(tmp_path):
+    "“by friday” showed the agenda, and “high priority” that nothing has one."
+    answers, files = play(tmp_path, {"a.org": "* TODO paint\n"}, "todo tax return", "by friday", "high priority", "what is due tomorrow", "by friday")
+    assert files["inbox.org"] == "* TODO [#A] tax return\nDEADLINE: <2026-11-20 Fri>\n" and "Nov" in answers[4] and "Set the" not in answers[4], answers
