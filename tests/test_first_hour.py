@@ -953,3 +953,10 @@ def test_what_is_said_right_after_a_task_belongs_to_it(tmp_path):
     "“by friday” showed the agenda, and “high priority” that nothing has one."
     answers, files = play(tmp_path, {"a.org": "* TODO paint\n"}, "todo tax return", "by friday", "high priority", "what is due tomorrow", "by friday")
     assert files["inbox.org"] == "* TODO [#A] tax return\nDEADLINE: <2026-11-20 Fri>\n" and "Nov" in answers[4] and "Set the" not in answers[4], answers
+
+
+def test_how_old_somebody_is_whom_no_date_tells_is_no_list_of_all_that_names_them(tmp_path):
+    notes = {"people/mama.org": "#+TITLE: Mama\nHelga, 74, third floor\n", "a.org": "* call Mama\n* Nele: brace\n* shirt for Nele\n"}
+    answers, _ = play(tmp_path, notes, "how old is Nele?", "wie alt ist Nele", "how old is mama", "how old is Ruben")
+    assert all(answers[n].startswith("No date of birth of “") and "brace" not in answers[n] for n in (0, 1, 3)), answers
+    assert "Helga, 74" in answers[2] and "call Mama" not in answers[2], answers
