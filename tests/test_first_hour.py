@@ -960,3 +960,11 @@ def test_how_old_somebody_is_whom_no_date_tells_is_no_list_of_all_that_names_the
     answers, _ = play(tmp_path, notes, "how old is Nele?", "wie alt ist Nele", "how old is mama", "how old is Ruben")
     assert all(answers[n].startswith("No date of birth of “") and "brace" not in answers[n] for n in (0, 1, 3)), answers
     assert "Helga, 74" in answers[2] and "call Mama" not in answers[2], answers
+
+
+@pytest.mark.parametrize("line, said", [("start a timer for 10 minutes", "I can't ring."), ("replace Pohl with Pohl GmbH in a.org", "I don't change words within a text"), ("fix the typo in a.org", "I don't change words within a text"),
+                                        ("make a new project Bathroom", "A file is made by the first note in it"), ("refile the tyres", "Where to, or to which day?")])
+def test_what_cannot_be_done_is_answered_with_what_was_asked(tmp_path, line, said):
+    notes = {"a.org": "* TODO timer for eggs\n* TODO call Pohl\n* TODO tyres\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert answer.startswith(said) and files == notes, answer
