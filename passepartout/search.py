@@ -11,6 +11,7 @@ __all__ = ['MARKS', 'LETTERS', 'GAPS', 'RUNS', 'CALLED', 'BEGUN', 'fold', 'Term'
 
 # %% ../nbs/08c_search.ipynb #22096342
 import re
+from shlex import quote
 from typing import Iterable, Sequence
 from unicodedata import normalize
 
@@ -202,7 +203,8 @@ def make_hit(outline: Outline, node: Node, terms: Sequence[Term], points: float)
 def no_terms(query: str) -> str:
     "Why a query without words finds nothing."
     if not query.strip(): return "There is nothing to look for: give one or more words."
-    return f"There is no word to look for in {query.strip()[:60]!r}: give letters or digits, as in roof \"three offers\"."
+    return (f"There is no word to look for in {query.strip()[:60]!r}: give letters or digits, as in roof \"three offers\". A sign itself is "
+            f"found by: grep -rnF {quote(query.strip()[:60])} .")
 
 # %% ../nbs/08c_search.ipynb #a768f3f5
 def why_nothing(outlines: Sequence[Outline], terms: Sequence[Term], private: Sequence[str] = ()) -> tuple[str, bool]:

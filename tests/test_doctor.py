@@ -227,3 +227,14 @@ def test_an_installation_that_lost_a_gate_starts_nothing_and_says_so(home, harm)
         done = run(*words)
         assert done.returncode == 5 and "A mandatory gate cannot be loaded" in done.stderr and "unexpected" not in done.stderr, done.stderr
     assert (home.memex / "inbox.org").read_text() == "* Inbox\n"
+
+
+def test_what_obsidian_counts_as_a_task_otherwise_is_remarked(home):
+    plugin = home.memex / ".obsidian" / "plugins" / "obsidian-tasks-plugin" / "data.json"
+    plugin.parent.mkdir(parents=True)
+    plugin.write_text('{"globalFilter": "#task", "statusSettings": {"coreStatuses": [{"symbol": "x", "type": "DONE"}], "customStatuses": [{"symbol": "k", "type": "TODO"}, {"symbol": "/", "type": "IN_PROGRESS"}]}}')
+    found = of(doctor(home), "notes")
+    assert [each["severity"] for each in found] == ["note", "note"] and "#task" in found[0]["what"] and "[k]" in found[1]["what"] and "[/]" not in found[1]["what"], found
+    for broken in ("", "[]", '{"globalFilter": ""}', '{"statusSettings": {"customStatuses": [1]}}', "[" * 100_000):
+        plugin.write_text(broken)
+        assert of(doctor(home), "notes") == [], broken

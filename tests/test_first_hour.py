@@ -924,3 +924,47 @@ def test_who_asks_for_projects_or_tags_gets_their_names(tmp_path, line):
 def test_two_numbers_with_a_slash_are_a_day_where_they_can_be_nothing_else(tmp_path):
     answers, files = play(tmp_path, {"a.org": "* x\n"}, "todo parcel 24/11", "todo support 24/7", "todo drink 3/4 litre")
     assert files["inbox.org"] == "* TODO parcel\nSCHEDULED: <2026-11-24 Tue>\n* TODO support 24/7\n* TODO drink 3/4 litre\n", answers
+
+
+ROOF = {"roof.org": "#+TITLE: The roof\n* What happened\n* Offers\n", "samir.md": "# Samir Haddad\nchess\n", "plain.md": "no title\n", "lisbon.md": "---\ntitle: Lisbon\n---\n# Day one\n# Day two\n"}
+
+
+def test_a_whole_file_gets_another_title_and_its_name_is_left_to_who_keeps_the_links(tmp_path):
+    "“rename roof.org to Our roof” listed the headings of the file, and its title as a property went into a drawer that nobody reads it from."
+    answers, files = play(tmp_path, ROOF, "rename roof.org to Our roof", "rename samir.md to Samir", "rename lisbon.md to Lisbon in December", "rename roof.org to house.org", "rename plain.md to Something")
+    assert files["roof.org"] == "#+TITLE: Our roof\n* What happened\n* Offers\n" and files["samir.md"] == "# Samir\nchess\n", answers
+    assert files["lisbon.md"].startswith("---\ntitle: Lisbon in December\n---\n# Day one\n") and files["plain.md"] == "no title\n", answers
+    assert all(answer.startswith("I don't rename files: the links to") for answer in answers[3:]), answers
+    assert play(tmp_path / "b", {"x.org": ":PROPERTIES:\n:ID: one\n:END:\n* a\n"}, "set property title of x.org to Roof")[1]["x.org"] == ":PROPERTIES:\n:ID: one\n:END:\n#+TITLE: Roof\n* a\n"
+
+
+def test_a_sign_that_is_no_word_is_found_by_what_the_answer_says(tmp_path):
+    (answer,), _ = play(tmp_path, {"a.org": "* Party 🎁\n"}, "find 🎁")
+    assert "grep -rnF 🎁 ." in answer or "grep -rnF '🎁' ." in answer, answer
+
+
+@pytest.mark.parametrize("line", ["thanks, and what is due tomorrow?", "danke, und was steht morgen an?", "great! what is due tomorrow", "sorry, I meant what is due tomorrow"])
+def test_thanks_before_a_question_do_not_hide_it(tmp_path, line):
+    (answer, thanks), _ = play(tmp_path, {"a.org": "* TODO paint\nDEADLINE: <2026-11-20 Fri>\n"}, line, "thanks a lot")
+    assert "paint" in answer and thanks == "You're welcome.", answer
+
+
+def test_what_is_said_right_after_a_task_belongs_to_it(tmp_path):
+    "“by friday” showed the agenda, and “high priority” that nothing has one."
+    answers, files = play(tmp_path, {"a.org": "* TODO paint\n"}, "todo tax return", "by friday", "high priority", "what is due tomorrow", "by friday")
+    assert files["inbox.org"] == "* TODO [#A] tax return\nDEADLINE: <2026-11-20 Fri>\n" and "Nov" in answers[4] and "Set the" not in answers[4], answers
+
+
+def test_how_old_somebody_is_whom_no_date_tells_is_no_list_of_all_that_names_them(tmp_path):
+    notes = {"people/mama.org": "#+TITLE: Mama\nHelga, 74, third floor\n", "a.org": "* call Mama\n* Nele: brace\n* shirt for Nele\n"}
+    answers, _ = play(tmp_path, notes, "how old is Nele?", "wie alt ist Nele", "how old is mama", "how old is Ruben")
+    assert all(answers[n].startswith("No date of birth of “") and "brace" not in answers[n] for n in (0, 1, 3)), answers
+    assert "Helga, 74" in answers[2] and "call Mama" not in answers[2], answers
+
+
+@pytest.mark.parametrize("line, said", [("start a timer for 10 minutes", "I can't ring."), ("replace Pohl with Pohl GmbH in a.org", "I don't change words within a text"), ("fix the typo in a.org", "I don't change words within a text"),
+                                        ("make a new project Bathroom", "A file is made by the first note in it"), ("refile the tyres", "Where to, or to which day?")])
+def test_what_cannot_be_done_is_answered_with_what_was_asked(tmp_path, line, said):
+    notes = {"a.org": "* TODO timer for eggs\n* TODO call Pohl\n* TODO tyres\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert answer.startswith(said) and files == notes, answer

@@ -9,7 +9,7 @@ __all__ = ['Change', 'FACTS', 'BLANKS', 'ORG_TAG', 'SPECIAL', 'PLAIN', 'RewriteE
            'line_span', 'ending_at', 'one_line', 'lines_above', 'Head', 'skip', 'head', 'words', 'retitle', 'org_title',
            'markdown_title', 'set_tags', 'change_tags', 'change_hashtags', 'property_line', 'drawer_of',
            'property_lines', 'set_property', 'drawer_change', 'new_drawer', 'delete_property', 'set_front_matter',
-           'quoted']
+           'quoted', 'retitle_file']
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #0b5dcd8a
 import re
@@ -21,7 +21,7 @@ from ..conditions import PassepartoutError
 from ..lazy import Regex
 from .markdown import ANCHOR, ATTRIBUTES, ATX, CODE, FRONT, ITEM, TAG, TOML, bare_title, line_tags
 from ..notes import parse_note
-from ..org import DRAWER, PREAMBLE, Node, Outline
+from ..org import DRAWER, PREAMBLE, Node, Outline, inside
 from ..records import record
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #6ee6cc64
@@ -157,7 +157,7 @@ def retitle(outline: Outline, node: Node, title: str) -> str:
     if title == node.title and node.title: return outline.text
     title = one_line(title, "A title")
     if not title: raise RewriteError("A heading needs a title; nothing was changed.")
-    if node.kind == "file": raise RewriteError("The title of a whole file stands in its first lines; nothing was changed. Edit it there, as in #+TITLE: The roof.")
+    if node.kind == "file": return retitle_file(outline, node, title)
     change = org_title(outline, node, title) if outline.format == "org" else markdown_title(outline, node, title)
     return settled(outline, replaced(outline.text, [change]), node, title=" ".join(title.split()) if node.kind == "task" else title)
 
@@ -265,6 +265,7 @@ def set_property(outline: Outline, node: Node, name: str, value: str) -> str:
     if not re.fullmatch(r"[^\s:+]+", name):
         raise RewriteError(f"{name!r} cannot be the name of a property: no blanks, colons or plus signs. Nothing was changed.")
     if outline.format == "markdown": return set_front_matter(outline, node, name, value)
+    if node.kind == "file" and name.upper() == "TITLE" and value: return retitle_file(outline, node, value)
     if name.upper() in SPECIAL:
         raise RewriteError(f"{name} is not kept as a property in Org; it has a place of its own in the heading. Nothing was changed.")
     at, drawer = drawer_of(outline, node)
@@ -332,3 +333,18 @@ def quoted(value: str) -> str:
     if '"' not in value: return f'"{value}"'
     if "'" not in value: return f"'{value}'"
     raise RewriteError("A value with both kinds of quotation marks cannot stand in front matter; nothing was changed. Leave one kind out.")
+
+# %% ../../nbs/outline/08f_rewrite.ipynb #fffea006
+_TITLE_LINE = Regex(r"^#\+title:[ \t]*([^\r\n]*)", re.I | re.M)
+
+def retitle_file(outline: Outline, node: Node, title: str) -> str:
+    "The text with another title for the whole file. Raises `RewriteError`."
+    if outline.format == "markdown":
+        if node.properties.get("TITLE"): return set_front_matter(outline, node, "title", title)
+        raise RewriteError(f"{outline.file} has no title but its name and its headings; nothing was changed. A heading has a title of its own, and a file is renamed by whatever keeps the links to it.")
+    found = [m for m in _TITLE_LINE.finditer(outline.text) if not inside(outline.dead, m.start())]
+    if len(found) > 1: raise RewriteError(f"{outline.file} has its title in {len(found)} lines, and which of them is meant I can't know. Nothing was changed.")
+    at, drawer = drawer_of(outline, node)
+    at, end = drawer.end() if drawer else at, ending_at(outline, 0)
+    change = (*found[0].span(1), title) if found else (at, at, f"{'' if not at or outline.text[at - 1] == chr(10) else end}#+TITLE: {title}{end}")
+    return settled(outline, replaced(outline.text, [change]), node, title=title)

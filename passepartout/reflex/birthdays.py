@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/birthdays.html.md"""
 
 # %% auto #0
 __all__ = ['NAMES', 'MOST_BORN', 'day_born', 'Born', 'born_in', 'one_born', 'birthdays_of', 'same_person', 'say_born',
-           'in_both_words', 'birthdays', 'told_birthday', 'headings_named']
+           'in_both_words', 'of_unknown_age', 'birthdays', 'told_birthday', 'headings_named']
 
 # %% ../../nbs/reflex/birthdays.ipynb #a8325ccb
 import re
@@ -127,6 +127,14 @@ def in_both_words(name: str, request: Request, around: Surroundings) -> Outcome:
         if found is not None and not (isinstance(found, dict) and found["payload"].get("tool") == "org-find"): return found
     return tool_call("org-find", f"You asked when the birthday of {name} is", query=f"{name} (birthday OR geburtstag)", quote=3)
 
+# %% ../../nbs/reflex/birthdays.ipynb #ed3d043a
+def of_unknown_age(name: str, around: Surroundings, person: bool) -> Outcome:
+    "What there is to *how old is mama* where no date of birth can be read: the one note of that name, or what would make it known for a `person`; `None` for a thing."
+    files = {place.file for place in files_called(around.notes(), name) if not place.hidden and way_of(name, place) == 0}
+    if len(files) == 1: return tool_call("org-find", f"You asked how old {name} is, and no date of birth says it", query=f'{name} file:"{files.pop()}"', quote=3)
+    if not person: return None
+    return decline(f"No date of birth of “{name}” stands in your notes where I can read one. Tell me, for example “{name} was born on 15 May 2017”, and I know it. A sentence may say more: find {name} birthday")
+
 # %% ../../nbs/reflex/birthdays.ipynb #0dccdc02
 def birthdays(request: Request, around: Surroundings) -> dict | None:
     "how old is Nele, when is Ana's birthday, birthdays in may, whose birthday is next"
@@ -145,6 +153,7 @@ def birthdays(request: Request, around: Surroundings) -> dict | None:
             if called and called["payload"]["action"] == "MESSAGE": return called
         if met: return say("\n".join(say_born(born, born.next(request.today), request.today) for born in met[:MOST_BORN])
                            + ("" if not of_age or any(born.year for born in met) else "\nThe year is not said there, so I know no age."))
+        if of_age: return settled(lambda around: of_unknown_age(next(filter(None, asked.groups())), around, re.search(r"\bthe\b", line, re.I) is None), around)
         return in_both_words(asked.groups()[-1], request, around) if asked.groups()[-1] else None
     when = (whose["when"] or "").strip().lower()
     try: span = read_span(words_of(in_english_days(when) or when), request.today) if when not in ("", "next", "coming up", "soon", "up", "there") else None

@@ -103,7 +103,7 @@ _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+da
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
 LATER = frozenset(("postpone", "extend", "put off", "delay", "defer", "snooze", "push", "push back", "shift"))
 _EARLIER = Regex(r"(?:bring|pull)\s+(.+?)\s+forward\s+(?:by\s+)?(\w+)\s+(days?|weeks?|months?)|(?:bring|pull)\s+forward\s+(.+?)\s+by\s+(\w+)\s+(days?|weeks?|months?)|(?:move|bring|start)\s+(.+?)\s+(?:by\s+)?(\w+)\s+(days?|weeks?|months?)\s+earlier", re.I)
-_BY_HOURS = Regex(r"(postpone|delay|defer|snooze|push|put|move|shift|bring|pull|start|reschedule)\s+(.+?)((?:\s+(?:back|forwards?|off|up|ahead|by|for))*)\s+(half\s+an|\w+)\s+(hours?|hrs?|minutes?|mins?)(?:\s+(earlier|sooner|later|back))?", re.I)
+_BY_HOURS = Regex(r"(postpone|delay|defer|snooze|push|put|move|shift|bring|pull|start|reschedule)\s+(?!(?:an?\s+|the\s+)?(?:timer|stopwatch|alarm|countdown)\b)(.+?)((?:\s+(?:back|forwards?|off|up|ahead|by|for))*)\s+(half\s+an|\w+)\s+(hours?|hrs?|minutes?|mins?)(?:\s+(earlier|sooner|later|back))?", re.I)
 _DATE_OF = Regex(r"^(?:the\s+)?(?:time|hour|day|date|start)\s+of\s+(?=\S)", re.I)
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
 _NOT_YET = Regex(r"schedule\s+an?\s|put\s.*\s(?:in|into|on|to)\s+(?:my|the|our)\s+(?:calendar|agenda|diary)\s", re.I)

@@ -9,7 +9,7 @@ __all__ = ['STATE_NAMES', 'ORG_NAMES', 'ACTS', 'call', 'to_state', 'to_date', 'o
            'next_such_day', 'is_so', 'to_later_hour', 'same_length', 'to_clock', 'turn_by_rule', 'skipped_by_rule',
            'to_next_turn', 'first_turn', 'to_first_turn', 'turn_before', 'to_turn_before', 'to_move', 'is_on',
            'list_in', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags', 'as_spelled', 'with_counter',
-           'as_item', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one']
+           'as_item', 'to_field', 'carry_out', 'into_file', 'to_title', 'items_of', 'check_off', 'check_one']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -448,9 +448,20 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
         if len(titles) == 1 == len(within) and not titles[0].keyword: return carry_out(command, titles[0], around, today)
         named = command.args.get("called") or read_target(command.target).file or way_of(command.target, place) == 0
         if not titles or named: return propose_capture("note", command.args["text"], place.file, today)
+    if command.verb == "rename": return to_title(command, place, around, today, within)
     said = f"{name_of(place, around)} is a whole file, and I change {'tasks' if command.verb == 'state' else 'headings'} in it."
     if not within: return decline(f"{said} It has none at the top. “read {place.file}” shows what is in it.")
     return question(said, command.said, within, around, lambda chosen: carry_out(command, chosen, around, today))
+
+# %% ../../nbs/reflex/editcalls.ipynb #1d1d2493
+def to_title(command: Command, place: Place, around: Surroundings, today: date, within: Sequence[Place]) -> Outcome:
+    "The proposal that gives a file, or its one heading at the top, another title; a message where it is called by its name alone, or the new name is one of a file."
+    title, outline = command.args["title"], around.outline(place.file)
+    if (is_name := title.lower().endswith((".org", ".md"))) or outline.format == "markdown" and not outline.nodes[0].properties.get("TITLE"):
+        titles = [each for each in within if each.kind == "heading"]
+        if len(titles) == 1 and not is_name: return carry_out(command, titles[0], around, today)
+        return decline(f"I don't rename files: the links to {place.file} would lead nowhere. “what links to {place.file}” shows them. Rename it in your editor, or with a program that changes the links as well, as Obsidian does.")
+    return tool_call("org-set-property", f"You asked to call {place.file} “{title}”", path=place.file, heading="", name="title", value=title)
 
 # %% ../../nbs/reflex/editcalls.ipynb #80740658
 def items_of(outline: Outline, done: bool) -> list[tuple[Place, str]]:

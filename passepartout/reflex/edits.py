@@ -20,7 +20,7 @@ from ..indexing.indexfile import IndexFailed
 from ..lazy import Regex
 from ..outline.privacy import is_private
 from ..org import Outline
-from .captures import Request, decline
+from .captures import Request, decline, letter_for
 from .commands import Command, read_command, show_command
 from .editcalls import carry_out, check_off
 from .lookups import Match, NotesChanged, Surroundings, way_of, clear, look_up, ENDING, Outcome, Question, question
@@ -290,6 +290,7 @@ _NOT_BUT = Regex(r"^not\s+[^,;]{1,30}(?:[,;]\s*(?:but\s+)?|\s+but\s+)(?:(?:on|to
 _OTHER = Regex(r"(?:(?:no|nope|nein|sorry)[,.\s]+)?(?:(?:not\s+(?:that|this)(?:\s+one)?)|(?:i\s+mean(?:t)?\s+)?(?:the|an)\s?other(?:\s+\w+)?|(?:der|die|das)\s+andere(?:\s+\w+)?)", re.I)
 _SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
+_DUE_BY, _RANK_OF = Regex(r"(?:(?:and|due|und)\s+)*(?:by|until|bis(?:\s+zum)?)\s+(.{2,30})", re.I), Regex(r"(?:(?:and|with|und)\s+)*(?:(high|top|highest|low|lowest|medium)\s+prio(?:rity)?|prio(?:rity)?\s+\[?#?([abc])\]?)", re.I)
 _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})|(?:move|change|push|shift)\s+(?:it|that|this)\s+to\s+(\d{1,2})|not\s+[^,;]{1,30}(?:[,;]\s*(?:but\s+)?|\s+but\s+)(.{1,60})", re.I)
 
 # %% ../../nbs/reflex/edits.ipynb #b69a2a36
@@ -306,10 +307,12 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     if _OTHER.fullmatch(request.text.strip().rstrip("!.")) and len(last_list(around)) > 1: return decline(_WHICH_OF_LIST)
     chosen_one = settled(lambda around: each_of_them(request, around), around) or settled(lambda around: by_places(request, around), around) or by_place(request, around)
     if chosen_one is not None: return chosen_one
-    amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
-    if amended is None and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “", "Set the deadline of “", "Set the date of “")):
-        amended = _AT_TIME.fullmatch(request.text.strip().rstrip("!."))
     said = request.text.strip().rstrip("!.")
+    amended = _AMENDED.fullmatch(said)
+    if amended is None and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “", "Set the deadline of “", "Set the date of “")):
+        amended = _AT_TIME.fullmatch(said)
+        if due := _DUE_BY.fullmatch(said): request = replace(request, text=f"set the deadline of it to {due[1]}")
+        elif ranked := _RANK_OF.fullmatch(said): request = replace(request, text=f"set priority {ranked[2] or letter_for(ranked[1].lower())} on it")
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
     wanted = _NOT_BUT.sub("", next(filter(None, amended.groups()))).removeprefix("at ") if amended else ""

@@ -65,7 +65,7 @@ _SET_FIELD = Regex(r"set\s+(?:the\s+)?(\w+)\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|s
 _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:into|in|to)\s+(\S{1,200}\.(?:org|md))""", re.I)
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
                     re.I)
-_NEW_FILE = Regex(r"(?:create|make|start|add|open)\s+(?:an?\s+)?(?:new\s+)?(?:file|folder|org\s+file|page)\b(?:\s+(?:called|named|for))?\s*[\"“]?([\w./-]+\.(?:org|md))?.{0,60}", re.I)
+_NEW_FILE = Regex(r"(?:create|make|start|add|open)\s+(?:an?\s+)?(?:new\s+)?(?:file|folder|org\s+file|page|project|notebook|document)\b(?:\s+(?:called|named|for))?\s*[\"“]?([\w./-]+\.(?:org|md))?.{0,60}", re.I)
 _NEW_LIST = Regex(r"(?:(?:create|make|start|begin|add)\s+(?:me\s+)?(?:an?\s+)?(?:new\s+)?|(?:add\s+(?:an?\s+)?)?new\s+)(?:(?!to-?do\b)([\w-]{2,20}(?:\s[\w-]{2,20})?)\s+)?list(?:(?:\s*:|\s+(?:called|named|of|for(?:\s+the)?))\s*[\"“]?([\w-]{2,20}(?:\s[\w-]{2,20}){0,2})[\"”]?)?", re.I)
 _SUMMARY = Regex(r"(?:(?:give|show|write|make|get)\s+(?:me\s+)?)?(?:an?\s+|the\s+)?(?:short\s+|brief\s+|quick\s+)?(?:summary|recap|translation|explanation|draft|analysis)\s+(?:of|for|about)\b.*|sum\s+up\b.*|tl;?dr\b.*", re.I)
 _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,80})|how\s+to\s+(.{2,80})", re.I)
@@ -152,10 +152,14 @@ def to_gardener(request: Request) -> dict | None:
     return decline("The gardener looks for dead links, stale tasks and notes that nothing links to, every night while the daemon runs. To have it look now: passepartout jobs run gardener")
 
 # %% ../../nbs/reflex/reasons.ipynb #66e117cf
+_WITHIN = Regex(r"(?:replace|substitute|exchange)\s+.{1,80}\s+(?:with|by)\s+.{1,80}|(?:fix|correct)\s+(?:the\s+|a\s+|all\s+)?(?:typos?|spelling|mistakes?)\b.{0,80}", re.I)
+
 def half_said(request: Request, line: str) -> dict | None:
     "A verb without what it needs: where to, how often, or what to make."
-    if request.words[:1] == ("move",) and len(request.words) > 1:
+    if request.words[:1] in (("move",), ("refile",)) and len(request.words) > 1:
         return decline(f"Where to, or to which day? For example: move {object_of(request.after(1))[:60]} to friday, or to routines.org")
+    if _WITHIN.fullmatch(line):
+        return decline("I don't change words within a text: your editor does that, and I read what it wrote. A title I can change: rename … to …; a line I can add: add to …: …")
     again = {"repeat", "recur", "repeating", "recurring"} & set(request.words[:6])
     often = {"every", "daily", "weekly", "monthly", "yearly", "annually"} & set(request.words)
     if again and request.words[0] in ("make", "let", "set", "have") or often and request.words[0] in ("make", "repeat", "set"):
