@@ -233,6 +233,17 @@ async def test_a_reminder_comes_once_over_restarts_and_looks(tmp_path):
     assert len(told) == 1 and "Meeting" in told[0].text
 
 
+async def test_what_begins_now_is_told_by_its_name_however_much_began_before(tmp_path):
+    (tmp_path / "memex").mkdir()
+    def entry(name, minutes): return f"* {name}\n<{datetime.now() - timedelta(minutes=minutes):%Y-%m-%d %a %H:%M}>\n"
+    (tmp_path / "memex" / "house.org").write_text("".join(entry(f"Synced {n}", 30) for n in range(25)) + entry("Leave now", 1))
+    agent = await booted(tmp_path)
+    assert await ran(agent, "agenda") == "done"
+    texts = [news.text for news in agent.news()]
+    assert sum("Leave now" in text for text in texts) == 1 and sum(text.startswith("6 more began earlier") for text in texts) == 1, texts
+    await agent.close()
+
+
 async def test_news_that_nobody_was_shown_are_not_read(tmp_path):
     "The window is closed, or its process killed, in the moment in which it fetches them."
     agent, shown = await booted(tmp_path), []
