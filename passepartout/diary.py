@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .cascade.breaker import rest_for
 from .conditions import PassepartoutError
 from .databases import open_private, transaction
 from .schedule import Remembered, corrected
@@ -120,9 +121,10 @@ class Stands(Pages):
             found = self.rows("SELECT * FROM job WHERE name = ?", name)
         known = self.put_right(Standing(*found[0]))
         if known.state != "running" or known.owner == self.owner or self.alive(known.owner): return known
+        failures = known.failures + 1
         with self.writing() as db:
-            db.execute("UPDATE job SET state = 'interrupted', why = 'its process ended in the middle' WHERE name = ? AND state = 'running' "
-                       "AND owner = ?", (name, known.owner))
+            db.execute("UPDATE job SET state = 'interrupted', why = 'its process ended in the middle', failures = ?, rests = ? WHERE name = ? AND state = 'running' "
+                       "AND owner = ?", (failures, self.clock() + rest_for(failures, None), name, known.owner))
         return Standing(*self.rows("SELECT * FROM job WHERE name = ?", name)[0])
 
     def put_right(self, known: Standing) -> Standing:
@@ -143,7 +145,7 @@ class Stands(Pages):
 class Claims(Stands):
     "Who runs what, and how it went."
     def claim(self, name: str, slot: float | None = None, by_hand: bool = False) -> bool:
-        "May this process run the job now? If so, that is on disk, the slot is used and its alarm taken. `by_hand`: somebody asked for it, and the calendar stays as it is."
+        "May this process run the job now? If so, that is on disk, and the slot is used. `by_hand`: somebody asked for it, and the calendar stays as it is."
         known, now = self.standing(name), self.clock()
         if known.state == "running": return False
         dealt = known.seen
@@ -152,17 +154,17 @@ class Claims(Stands):
                                                (name, round(slot * 1000))).rowcount == 0:
                 db.execute("UPDATE job SET seen = MAX(seen, ?) WHERE name = ?", (slot, name))
                 return False
-            taken = db.execute("UPDATE job SET seen = ?, begun = ?, wake = CASE WHEN wake > ? THEN wake END, state = 'running', why = '', owner = ? WHERE name = ? AND state <> 'running'",
-                               (dealt if by_hand else max(dealt, now), now, now, self.owner, name)).rowcount == 1
+            taken = db.execute("UPDATE job SET seen = ?, begun = ?, state = 'running', why = '', owner = ? WHERE name = ? AND state <> 'running'",
+                               (dealt if by_hand else max(dealt, now), now, self.owner, name)).rowcount == 1
             if slot is not None and not taken: db.execute("DELETE FROM slot WHERE job = ? AND at = ?", (name, round(slot * 1000)))
             return taken
 
     def finish(self, name: str, state: str, why: str = "", *, wake: float | None = None, kept: dict | None = None, failures: int = 0,
                rests: float = 0.0) -> None:
-        "Write down how a run ended, when the job wants to be woken, and what it keeps for the next time."
+        "Write down how a run ended and what the job keeps for the next time; of one that was done, also when the job wants to be woken."
         with self.writing() as db:
-            db.execute("UPDATE job SET state = ?, why = ?, ended = ?, wake = ?, failures = ?, rests = ?, kept = COALESCE(?, kept) WHERE name = ?",
-                       (state, why[:500], self.clock(), wake, failures, rests, None if kept is None else json.dumps(kept), name))
+            db.execute("UPDATE job SET state = ?, why = ?, ended = ?, wake = CASE ? WHEN 'done' THEN ? ELSE wake END, failures = ?, rests = ?, kept = COALESCE(?, kept) WHERE name = ?",
+                       (state, why[:500], self.clock(), state, wake, failures, rests, None if kept is None else json.dumps(kept), name))
             db.execute("DELETE FROM slot WHERE job = ? AND id <= (SELECT id FROM slot WHERE job = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
                        (name, name, KEPT_SLOTS))
 

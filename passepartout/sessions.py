@@ -44,10 +44,12 @@ def list_sessions(journal: Any, limit: int = 50) -> list[SessionRow]:
                                str((focus[0]["body"] or {}).get("id") or "") if focus else ""))
     return sorted(rows, key=lambda row: -row.at)
 
+# %% ../nbs/17k_sessions.ipynb #f4764833
 def turn_count(journal: Any, session: str) -> int:
     "How many turns a session has."
     return journal.db.execute("SELECT count(*) FROM chain WHERE session = ? AND kind = 'turn'", (session,)).fetchone()[0]
 
+# %% ../nbs/17k_sessions.ipynb #146052b5
 def said_in(record: dict) -> str:
     "What was said in a record that began a turn; nothing when it was erased."
     return str((record["body"] or {}).get("text") or "")

@@ -12,6 +12,7 @@ What the tests write lies in memory where there is room for it, and of tests tha
 The notebooks (test_notebooks.py) run beside the other tests, which often wait and leave a core idle: they begin with the first test
 and are asked how it went at the end.
 """
+import atexit
 import collections
 import faulthandler
 import functools
@@ -97,7 +98,14 @@ def memory(needed=2 << 30):
 # CI takes the disk, as people do.
 if "TMPDIR" not in os.environ and not os.environ.get("CI") and (found := memory()): os.environ["TMPDIR"] = tempfile.tempdir = found
 
-NOBODY = tempfile.mkdtemp(prefix="passepartout-tests-")
+NOBODY, HERE = tempfile.mkdtemp(prefix="passepartout-tests-"), os.getpid()
+
+
+@atexit.register          # not when pytest ends its work: after --help, or an option that it does not know, it never began
+def tidy():
+    if os.getpid() == HERE: shutil.rmtree(NOBODY, ignore_errors=True)
+
+
 for name, place in {"PIP_CONFIG_FILE": ".config/pip/pip.conf", "NPM_CONFIG_USERCONFIG": ".npmrc", "GIT_CONFIG_GLOBAL": ".gitconfig"}.items():        # other programs keep what they need
     if (Path.home() / place).is_file(): os.environ.setdefault(name, str(Path.home() / place))
 os.environ["HOME"] = NOBODY
@@ -112,7 +120,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN: signal.signal(signal.SIGIN
 
 def pytest_unconfigure(config):
     for runs in started: runs.end()
-    shutil.rmtree(NOBODY, ignore_errors=True)
 
 
 LIMIT_S = 300 if os.environ.get("CI") else 600          # for one test; most take milliseconds, the longest two minutes on a machine of its own

@@ -20,7 +20,7 @@ ROOMS = """
     storage.chain storage.breaks storage.journalfile storage.store storage.ledger storage.erasure journal
     objects changes memory recall
     org outline.bullets outline.recurrences outline.markdown outline.privacy outline.properties awareness.budget awareness.measure outline.elements outline.links outline.live outline.timestamps outline.diarydates agenda awareness.views wallclock search notes capture outline.rewrite outline.logbook outline.planning outline.priorities outline.states outline.insertions outline.moves outline.bodytext outline.checkboxes skillfiles.skillchild tangling.headerargs tangling.sourceblocks tangling.noweb tangling.setupfiles tangling.tablevalues tangling.tangle tangling.tanglefiles skillfiles.pagelines tangling.chapter
-    indexing.identity indexing.entries indexing.indexfile indexing.identbook indexing.notefiles indexing.index indexing.query indexing.ranking indexing.finding targets indexing.objectsource indexing.inotify indexing.watch indexing.upkeep awareness.periphery awareness.fovea indexing.embeddings indexing.lent indexing.meaning
+    indexing.identity indexing.entries indexing.indexfile indexing.identbook indexing.notefiles indexing.filerows indexing.index indexing.query indexing.ranking indexing.finding targets indexing.objectsource indexing.inotify indexing.watch indexing.upkeep awareness.periphery awareness.fovea indexing.embeddings indexing.lent indexing.meaning
     awareness.summaries context
     schedule skills skillfiles.skillpage
     toolbelt.declarations tools rules rulefile toolbelt.notesource toolbelt.findtool toolbelt.firstlines toolbelt.agendatool toolbelt.notetools toolbelt.addressing toolbelt.edittools toolbelt.web

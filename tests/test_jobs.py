@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -21,9 +21,9 @@ from waits import away, status
 from passepartout.agent import Agent
 from passepartout.diary import Diary
 from passepartout.heartbeat import Heart, install, page_jobs, run_now, today_of
-from passepartout.jobs import Job, put_forward
+from passepartout.jobs import Job, begin, put_forward, run_job
 from passepartout.messages import PERSON
-from passepartout.schedule import DAY, LATE, LOOK, Remembered, ScheduleError, due, next_moment, read_trigger, wait_for
+from passepartout.schedule import DAY, LATE, LOOK, Due, Remembered, ScheduleError, due, next_moment, read_trigger, wait_for
 from passepartout.skills import Skill
 
 ZONES = [ZoneInfo(name) for name in ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu", "UTC")]
@@ -231,6 +231,44 @@ async def test_a_reminder_comes_once_over_restarts_and_looks(tmp_path):
         told += agent.news()
         await agent.close()
     assert len(told) == 1 and "Meeting" in told[0].text
+
+
+async def test_what_begins_now_is_told_by_its_name_however_much_began_before(tmp_path):
+    (tmp_path / "memex").mkdir()
+    def entry(name, minutes): return f"* {name}\n<{datetime.now() - timedelta(minutes=minutes):%Y-%m-%d %a %H:%M}>\n"
+    (tmp_path / "memex" / "house.org").write_text("".join(entry(f"Synced {n}", 30) for n in range(25)) + entry("Leave now", 1))
+    agent = await booted(tmp_path)
+    assert await ran(agent, "agenda") == "done"
+    texts = [news.text for news in agent.news()]
+    assert sum("Leave now" in text for text in texts) == 1 and sum(text.startswith("6 more began earlier") for text in texts) == 1, texts
+    await agent.close()
+
+
+async def test_an_alarm_stands_until_a_run_is_done(tmp_path):
+    "Also over the end of a process, and over a run that failed; who is killed by it again and again rests."
+    now = [1000.0]
+    def process(name): return Diary(tmp_path / "jobs.sqlite", lambda: now[0], name)
+    agent, fails = Agent.bare(), [True]
+    def tell(beat):
+        if fails[0]: raise OSError("the notes cannot be read")
+    agent.skills.register(Skill("teller", job=Job(tell, "0 0 * * *")))
+    def why(diary): return due(agent.skills["teller"].job.triggers, diary.standing("teller").remembered, now[0], timezone.utc)
+    first = process("first")
+    assert first.claim("teller"); first.finish("teller", "done", wake=1500.0)
+    now[0] = 1500.0
+    assert why(first) == Due("wake") and first.claim("teller", why(first).slot)
+    first.close()                                           # killed
+    second = process("second")
+    assert second.standing("teller").state == "interrupted" and why(second) == Due("wake")
+    assert await run_job(begin(agent, agent.skills["teller"], second, why(second))) == "failed" and why(second) == Due("wake")
+    fails[0] = False
+    assert await run_job(begin(agent, agent.skills["teller"], second, why(second))) == "done" and why(second) is None
+    second.close()
+    for life in map(process, "abc"):
+        standing = life.standing("teller")
+        assert standing.rests <= now[0] and life.claim("teller")
+        life.close()
+    assert process("d").standing("teller").rests > now[0]
 
 
 async def test_news_that_nobody_was_shown_are_not_read(tmp_path):

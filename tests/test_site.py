@@ -60,7 +60,7 @@ def test_faults_in_prose_are_found(site, prose, fault):
     ("", "no kind of diagram"), ("flowcart LR\na --> b", "no kind of diagram"), ("flowchart XY\na --> b", "no direction"),
     ("flowchart LR\nsubgraph s\na --> b", "opens 1 blocks and closes 0"), ("sequenceDiagram\nalt x\nA->>B: hi", "opens 1 blocks and closes 0"),
     ("flowchart LR\na[b --> c", "bracket open"), ('flowchart LR\na["b] --> c', "quote open"), ("flowchart LR\na[read (b)] --> c", "without quotes"),
-    ("flowchart LR\na -->|f(x)| c", "without quotes"), ("flowchart LR\na --> end", "the word end"), ("sequenceDiagram\nA->>B: one; two", "semicolon")])
+    ("flowchart LR\na -->|f(x)| c", "without quotes"), ("flowchart LR\na --> end", "the word end"), ("flowchart LR\ncall --> b", "the word call"), ("flowchart LR\na -- gives --> class", "the word class"), ("sequenceDiagram\nA->>B: one; two", "semicolon")])
 def test_faults_in_diagrams_are_found(site, diagram, fault):
     assert fault in site.said([f"```{{mermaid}}\n{diagram}\n```\n"])
 

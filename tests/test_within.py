@@ -86,13 +86,13 @@ async def outcome(way, body, seconds, others):
 
 
 def test_it_ends_and_leaves_what_the_library_would(run):
-    cases = [(body, seconds, others) for body in BODIES for seconds in (0.4, 20) for others in ((), (0.1,), (0.1, 0.17))
+    cases = [(body, seconds, others) for body in BODIES for seconds in (0.05, 0.4, 20) for others in ((), (0.1,), (0.1, 0.17))
              if others or seconds < 20 or body in (quick, cancels_itself, times_out_by_itself)]                     # the others would take half a minute
     async def all_of_them(way): return await asyncio.gather(*(outcome(way, *case) for case in cases))
     async def both(): return await asyncio.gather(all_of_them(within), all_of_them(library))
     ours, theirs = run(both())
     different = [(body.__name__, seconds, others, a, b) for (body, seconds, others), a, b in zip(cases, ours, theirs) if a != b]
-    assert different == [] and len(cases) == 38 and len({str(each) for each in ours}) >= 8
+    assert different == [] and len(cases) == 59 and len({str(each) for each in ours}) >= 8
 
 
 @pytest.mark.parametrize("inner, outer", [(0.02, 20), (20, 0.02), (0.02, 0.02)])

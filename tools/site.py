@@ -196,6 +196,9 @@ def diagrams(text: str):
     return re.findall(r"^```\{mermaid\}[^\n]*\n(.*?)^```\s*$", text, re.M | re.S)
 
 
+TAKEN = "call|href|click|style|class|classDef|linkStyle|interpolate|graph|flowchart|subgraph"
+
+
 def diagram_faults(source: str):
     "What mermaid would stumble over, as far as that can be seen without it."
     lines = [line for line in source.split("\n") if line.strip() and not line.lstrip().startswith("%%")]
@@ -220,6 +223,7 @@ def diagram_faults(source: str):
             if any(bare.count(a) != bare.count(b) for a, b in ("()", "[]", "{}")) and not re.search(r">[^\]]*\]", bare): yield f"leaves a bracket open: {line!r}"
             elif re.search(r"\[(?![(\[/\\])[^\]]*[(){}]|\|[^|]*[()\[\]{}][^|]*\||(?<![(\[])\((?![(\[])[^)]*[\[\]{}(]", bare): yield f"has brackets inside a label without quotes: {line!r}"
             if re.search(r"(?:^|[\s>\-])end(?:$|[\s\[({\-])", bare) and bare != "end": yield f"uses the word end as a node: {line!r}"
+            if taken := re.search(rf"(?:^|>\s*)({TAKEN})\s*(?:$|--|==|-\.)", bare): yield f"uses the word {taken[1]} as a node, which means something to mermaid: {line!r}"
     if keyword == "sequenceDiagram":
         for line in body:
             if ";" in line: yield f"has a semicolon, which ends a statement: {line!r}"

@@ -246,16 +246,16 @@ def commands_within(text: str, known: Mapping[str, str | None], left: list[int] 
             if left[1] > 0: found += commands_within(inner, known, left)
     return found
 
-# %% ../../nbs/shell/within.ipynb #efd6eb48
-_TELLS, _LEADS = frozenset(("eval", "source", ".", "trap")) | SHELLS, Regex(r"[|>`]|\$\(|<\(|<<|\(\s*\)")
-_SED, _IN_PLACE = Regex(r"\bsed\b"), Regex(r"\s-[a-zA-Z]*i")
-_INTERPRETER, _STARTS = Regex(r"python[\d.]*|perl|ruby|node|[gmn]?awk|php|lua|tclsh|expect"), Regex(r"system|popen|subprocess|exec|spawn|qx|`|\| *\"|eval|-ok")
+# %% ../../nbs/shell/within.ipynb #f867da78
+_QUOTED, _PATTERN = Regex(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.S), Regex(r"[*?]|\[[^\[\]\s]+\]")
 
 def takes_names(text: str) -> bool:
     "Does a text hold a pattern in the place of which a shell puts names of files?"
     return _PATTERN.search(_QUOTED.sub("", text)) is not None
 
-_QUOTED, _PATTERN = Regex(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.S), Regex(r"[*?]|\[[^\[\]\s]+\]")
+# %% ../../nbs/shell/within.ipynb #efd6eb48
+_TELLS = frozenset(("eval", "source", ".", "trap")) | SHELLS
+_INTERPRETER, _STARTS = Regex(r"python[\d.]*|perl|ruby|node|[gmn]?awk|php|lua|tclsh|expect"), Regex(r"system|popen|subprocess|exec|spawn|qx|`|\| *\"|eval|-ok")
 
 def carries_out(words: Sequence[str]) -> bool:
     "May this command carry out what it reads, or what a variable holds?"
@@ -269,12 +269,17 @@ def carries_out(words: Sequence[str]) -> bool:
         return any(word.rpartition("/")[2] in _TELLS or word[:1] in "$." or _INTERPRETER.fullmatch(word) for word in inner)
     return _INTERPRETER.fullmatch(name) is not None and (any(_STARTS.search(word) for word in words[1:64]) or not any(word[:1] != "-" for word in words[1:]))
 
+# %% ../../nbs/shell/within.ipynb #e30a9377
+_LEADS = Regex(r"[|>`]|\$\(|<\(|<<|\(\s*\)")
+_SED, _IN_PLACE = Regex(r"\bsed\b"), Regex(r"\s-[a-zA-Z]*i")
+
 def leads_on(text: str) -> bool:
     "May what one command of a line says reach another one: by a pipe, a file, a substitution, a function?"
     if _LEADS.search(text): return True
     parts = re.split(r"[;|&\n]", text) if "sed" in text else ()
     return any((named := _SED.search(part)) and _IN_PLACE.search(part, named.end()) for part in parts)           # in one expression a thousand `sed` would be looked behind again and again
 
+# %% ../../nbs/shell/within.ipynb #29f41c48
 def texts_said(text: str, known: Mapping[str, str | None]) -> list[str]:
     "The texts that are given to the commands of a line, but for messages and what is only shown."
     try: todo = [_looked_at(text)] if len(text) <= LONGEST else []

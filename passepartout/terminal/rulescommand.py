@@ -51,6 +51,7 @@ def one(name: str, memex: Any, json_: bool, do: Any, told: str) -> None:
         except (PassepartoutError, OSError) as error: fail(getattr(error, "message", str(error)), 1, json_)
     as_json({"done": str(getattr(came, "name", came))}) if json_ else tell(told.format(getattr(came, "name", came)))
 
+# %% ../../nbs/terminal/20di_rulescommand.ipynb #00263b2e
 _Name = Annotated[str, typer.Argument(help="Its name, or the beginning.")]
 
 def rules_try(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
@@ -58,11 +59,13 @@ def rules_try(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
     from passepartout.learning import try_rule
     one(name, memex, json_, try_rule, "“{}” is tried. passepartout rules shows what it would have answered.")
 
+# %% ../../nbs/terminal/20di_rulescommand.ipynb #7f7c394d
 def rules_adopt(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
     "Put a rule that was tried into the file of rules."
     from passepartout.learning import adopt_rule
     one(name, memex, json_, adopt_rule, "It stands in {}. What it allows counts from the next start on, what it forbids at once. Read it there, change it, or take it out.")
 
+# %% ../../nbs/terminal/20di_rulescommand.ipynb #5d3efda3
 def rules_drop(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
     "Try a rule no longer."
     from passepartout.learning import drop_rule

@@ -65,11 +65,11 @@ def remind(beat: Beat) -> None:
     told, wake = timed(agenda_indexed(index, first, last, today), now, zone)
     beat.wake = None if wake is None else beat.now + (wake - now)
     fresh = [(at, item) for at, item in told if not beat.diary.told(f"agenda {key_of(item)}")]
-    for at, item in fresh[:MOST]:
+    for at, item in fresh[-MOST:]:
         beat.notify(worded(item, at, now, zone), f"agenda {key_of(item)}",
                     private=is_private(item.tags, agent.settings.privacy_filter_tags))
-    if rest := fresh[MOST:]:
-        beat.notify(f"{len(rest)} more began since yesterday; passepartout agenda lists them.", more=[f"agenda {key_of(item)}" for _, item in rest])
+    if rest := fresh[:-MOST]:
+        beat.notify(f"{len(rest)} more began earlier; passepartout agenda lists them.", more=[f"agenda {key_of(item)}" for _, item in rest])
 
 # %% ../../nbs/workers/reminders.ipynb #fdd8ea82
 def reminder_skill() -> Skill:
