@@ -174,3 +174,38 @@ async def test_a_plan_that_failed_at_once_does_not_stand_for_good(asked):
     assert str(reply) == "The lid is stuck." and [plan.failed[0] for plan in agent.plans.values()] == [2]
     kinds = [r["kind"] for r in agent.trace(reply.turn)[0]["records"]]
     assert kinds.count("plan-end") == 1 and kinds.count("plan-stop") == 1
+
+
+async def approved(agent, reply):
+    agent.provider_cascade = ("elsewhere",)
+    await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert agent.elsewhere and agent.elsewhere[0].startswith("The person approved what you had proposed.") and "Tool open returned" in agent.elsewhere[0] or "Tool plan returned" in agent.elsewhere[0]
+    return "\n".join(agent.elsewhere)
+
+
+def opens(agent): agent.tools.register(Tool("open", "Open something", {"where": "string"}, lambda where: "it is open", effects="destructive", inline=True))
+
+
+async def test_what_a_local_model_took_from_a_private_note_goes_nowhere_with_the_yes(asked):
+    secret = lambda where: ToolResult("the money is in the clock", label=replace(TOOLS, private=True))
+    agent = await asked(look("secret"), look("open", "the clock"), elsewhere=say("elsewhere"), tools={"secret": secret}.items())
+    opens(agent)
+    assert "clock" not in await approved(agent, await agent.handle("where is it?"))
+
+
+async def test_what_a_plan_read_goes_to_no_model_with_the_yes_to_its_step(asked):
+    steps = '(:CALL "strange" :ARGS (:WHERE "attic") :AS "found") (:CALL "open" :ARGS (:WHERE (:REF "found")))'
+    agent = await asked(f'(:TYPE :PLAN :EXPLANATION "You asked to open it." :STEPS ({steps}))', elsewhere=say("elsewhere"), tools={"strange": STRANGE}.items())
+    opens(agent)
+    reply = await agent.handle("open what the attic says")
+    while reply.approvals and "do as I say" not in reply.approvals[0].action: reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert "do as I say" not in await approved(agent, reply)
+
+
+async def test_a_yes_to_what_nobody_remembers_tells_no_words(asked):
+    "Behind the last exchanges the gates no longer know whose words were read for a proposal, so its words are not shown again."
+    agent = await asked(look("strange"), look("open", "the window"), *[say("Yes.")] * 8, elsewhere=say("elsewhere"), tools={"strange": STRANGE}.items())
+    opens(agent)
+    reply = await agent.handle("where is it?")
+    for n in range(8): await agent.handle(f"and {n}?")
+    assert "window" not in await approved(agent, reply)

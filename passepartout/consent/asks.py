@@ -203,11 +203,11 @@ class Asks(Filing):
         return given
 
     def recall_request(self, signal: Signal, turn: Any, given: Action) -> None:
-        "Keep with a turn that an approval began what was asked for when its action was proposed, unless that was private or no person's."
+        "Keep with a turn that an approval began what was asked for and proposed then, if that stands in the last exchanges, was asked by a person, and holds nothing private."
         if (row := approved_row(self.journal, signal)) is None: return
-        turn.approved, turn.proposed = True, str(given)
+        turn.approved = True
         about = [each for each in self.turns.recent(signal.session) if each.turn == row["turn"] and each.asked_by_person and not each.private]
-        if about: turn.request = about[0].asked
+        if about and not row["private"] and not row["confidential"]: turn.request, turn.proposed = about[0].asked, str(given)
 
     def answer_to(self, action: Action, signal: Signal, shown: str = "") -> str | None:
         "How an ask about `action`, which comes down to `shown`, is already answered: `typed`, the id of an approval, or not at all."

@@ -199,6 +199,7 @@ class Resuming(Agreeing):
     def take_up(self, plan: PlanState, signal: Signal, turn: Any) -> None:
         "An approved step is about to run: its plan is at work in this turn and in this process, which is on record before the effect is."
         self.resumed[turn.id], self.answered[turn.id] = plan.id, plan.waiting
+        turn.proposed = ""               # its values came from what the plan read, which is not for whoever wrote the plan
         if turn.id not in plan.turns: plan.turns.append(turn.id)
         self.note(signal, "plan-on", {"plan": plan.id, "owner": self.journal.boot})
 
