@@ -287,3 +287,15 @@ def test_what_is_not_refused_is_not_carried_out(roots, notes):
     for _ in range(examples(400)):
         line = said(chance.choice(SAYS), chance.choice(REACHES))
         if level(line, roots) < DENY: assert "/usr/not-there" not in notes(line), line
+
+
+@pytest.mark.parametrize("line, maker, shell", [("echo 'ez -es ~' | tr a-z n-za-m | sh", "tr", "sh"), ("gzip -d < notes.gz | bash", "gzip", "bash"), ("base64 -d notes.txt | /bin/sh -x", "base64", "sh"), ("cat notes.org | sudo bash -s", "cat", "bash"),
+    ("ls; X=1 rev notes.org 2>&1 |& zsh", "rev", "zsh"), ("(xxd -r -p notes.org | dash)", "xxd", "dash")])
+def test_a_question_says_that_what_a_shell_would_carry_out_cannot_be_seen(line, maker, shell, roots):
+    judged = judge_command(line, roots, "/home/ada")
+    assert judged.level > READ and any(f"{shell} carries out what {maker} gives it" in reason for reason in judged.reasons), judged.reasons
+
+
+@pytest.mark.parametrize("line", ["echo ls | sh", "ls | sh -c cat", "ls | bash count.sh", "touch 'a | sh'", "touch b || sh", "ls | tee sh"])
+def test_and_does_not_say_so_where_it_is_not_so(line, roots):
+    assert not any("carries out what" in reason for reason in judge_command(line, roots, "/home/ada").reasons)
