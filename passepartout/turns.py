@@ -345,7 +345,7 @@ class Turns(Writing):
         told = without_quotes(str(reply), turn.quoted) if turn.quoted else str(reply)
         try:
             if turn.said: self.heed_answer(turn, told)
-            if turn.said or turn.status != "answered": self.note(signal, "answer", answer_body(turn, reply, told))
+            if turn.said or turn.status != "answered" or turn.asked_by_person: self.note(signal, "answer", answer_body(turn, reply, told))
             await self.write(turn, durable=False, last=True)
         finally:
             self.open.pop(turn.id, None)
