@@ -32,7 +32,8 @@ from ..indexing.notefiles import CONFLICT, read_file
 from ..outline.markdown import STATES
 from ..notes import NotText, decode, is_template, parse_note
 from .patient import Patient, counted, listed
-from ..confinement.roots import Root
+from ..confinement.resources import resolve
+from ..confinement.roots import PathRefused, Root
 
 # %% ../../nbs/checkup/19bh_notecheck.ipynb #1be41ae0
 def index_problem(path: Path) -> str:
@@ -103,16 +104,16 @@ def note_findings(index: Index) -> Iterator[Finding]:
 _TASKS_PLUGIN, MOST_SETTINGS = ".obsidian/plugins/obsidian-tasks-plugin/data.json", 1_000_000
 _OVER = frozenset(("DONE", "CANCELLED"))
 
-def tasks_settings(memex: Path) -> tuple[str, dict[str, bool]]:
+def tasks_settings(memex: Root) -> tuple[str, dict[str, bool]]:
     "(global filter, sign of each status -> whether it is done) of the plugin Tasks in a vault; nothing where there is none that can be read."
     try:
-        with open(memex / _TASKS_PLUGIN, encoding="utf-8") as file: told = json.loads(file.read(MOST_SETTINGS))
+        with resolve([memex], _TASKS_PLUGIN) as file: told = json.loads(file.read_bytes(MOST_SETTINGS))
         statuses = [each for kind in ("coreStatuses", "customStatuses") for each in told.get("statusSettings", {}).get(kind, ())]
         return str(told.get("globalFilter") or ""), {str(each["symbol"]): each.get("type") in _OVER for each in statuses if each.get("type") != "NON_TASK"}
-    except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError): return "", {}
+    except (PathRefused, OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError): return "", {}
 
 # %% ../../nbs/checkup/19bh_notecheck.ipynb #0324575f
-def vault_findings(memex: Path) -> Iterator[Finding]:
+def vault_findings(memex: Root) -> Iterator[Finding]:
     "What counts as a task in this vault of Obsidian and not here, or the other way round."
     wanted, signs = tasks_settings(memex)
     if wanted:
@@ -141,6 +142,6 @@ def check_notes(patient: Patient) -> Iterator[Any]:
                           "Your notes can be read, and nothing can be put down or changed.",
                           f"If you want that: chmod u+w '{patient.settings.memex_dir}'", "note")
         yield from note_findings(index)
-        yield from vault_findings(patient.settings.memex_dir)
+        yield from vault_findings(root)
     finally:
         index.close(); root.close()
