@@ -8,7 +8,9 @@ from conftest import examples
 from passepartout.agent import Agent
 from passepartout.loop import loop_process
 from passepartout.gates.provenance import calls_in
+from passepartout.labels import Value
 from passepartout.messages import TOOLS, Action
+from passepartout.plans.planrun import in_full
 from passepartout.reason import MOST_WORDS, Step, told_steps
 from passepartout.tools import Tool, ToolError, ToolResult
 
@@ -209,3 +211,10 @@ async def test_a_yes_to_what_nobody_remembers_tells_no_words(asked):
     reply = await agent.handle("where is it?")
     for n in range(8): await agent.handle(f"and {n}?")
     assert "window" not in await approved(agent, reply)
+
+
+async def test_who_reads_a_value_out_of_a_record_has_all_of_it(asked):
+    mail = lambda where: ToolResult("a mail", {"text": "See you at four", "sender": "ana@example.org"})
+    agent = await asked('(:TYPE :PLAN :EXPLANATION "You asked who wrote." :STEPS ((:CALL "mail" :ARGS (:WHERE "inbox") :AS "found") (:ANSWER (:TEXT ("It is " (:REF "found"))))))', tools={"mail": mail}.items())
+    assert str(await agent.handle("who wrote?")) == "It is text: See you at four, sender: ana@example.org"
+    assert in_full(Value({"title": "Roof", "file": "roof.org", "tags": ("house",)})).count(":") == 3

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/plans/planrun.html.md"""
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_ITEMS', 'MOST_SIZE', 'MOST_NUMBER', 'HOLE', 'EVALUATE', 'RUN', 'PlanStopped', 'Missing', 'World',
            'as_number', 'number_value', 'as_list', 'list_value', 'weighed', 'record_value', 'say_record', 'as_word',
-           'get', 'at', 'compare', 'filtered', 'ordered', 'commonest', 'text_value', 'keys_value', 'Scope',
+           'in_full', 'get', 'at', 'compare', 'filtered', 'ordered', 'commonest', 'text_value', 'keys_value', 'Scope',
            'chosen_value', 'product', 'difference', 'share', 'column', 'quotient', 'place', 'together', 'rest', 'Run',
            'run_call', 'run_extract', 'run_for', 'run_if', 'run_let', 'run_answer']
 
@@ -93,14 +93,13 @@ def record_value(found: Mapping[str, Value]) -> Value:
 
 # %% ../../nbs/plans/12q_planrun.ipynb #1735e357
 def say_record(record: Mapping) -> str:
-    "A record in one line: when, what it is called and where it stands; with neither a title nor a text, its fields by their names."
+    "A record in one line: of something in the notes when it is, what it is called and where it stands; of anything else its fields by their names."
     said = {name: as_word(each if isinstance(each, Value) else Value(each)) for name, each in record.items() if each not in (None, "", ())}
-    what = said.get("title") or said.get("text") or said.get("name")
-    if not what: return ", ".join(f"{name}: {each}" for name, each in said.items() if each)
-    when = " ".join(said[name] for name in ("day", "at") if name in said) if "day" in said else ""
-    state, place = said.get("keyword"), said.get("file")
-    where = f" ({place}:{said['line']})" if place and "line" in said else f" ({place})" if place else ""
-    return f"{when}{'  ' * bool(when)}{what}{f' [{state}]' if state else ''}{where}"
+    what, place, when = said.get("title") or said.get("text"), said.get("file"), ""
+    if not what or not place: return ", ".join(f"{name}: {each}" for name, each in said.items() if each)
+    if "day" in said: when = " ".join(said[name] for name in ("day", "at") if name in said) + "  "
+    state, line = (f" [{said['keyword']}]" if "keyword" in said else ""), (f":{said['line']}" if "line" in said else "")
+    return f"{when}{what}{state} ({place}{line})"
 
 # %% ../../nbs/plans/12q_planrun.ipynb #9f841f2a
 def as_word(value: Value) -> str:
@@ -111,6 +110,13 @@ def as_word(value: Value) -> str:
         if any(isinstance(each, Mapping) for each in data): return "".join(f"\n- {as_word(Value(each))}" for each in data)
         return ", ".join(each if isinstance(each, str) else as_word(Value(each)) for each in data)
     return "" if data is None else data if isinstance(data, str) else str(data) if isinstance(data, (int, float)) else write_plist(data)
+
+# %% ../../nbs/plans/12q_planrun.ipynb #08db456b
+def in_full(value: Value) -> str:
+    "A value in print with all of its fields; a text as it is."
+    data = plain_data(value)
+    if isinstance(data, (list, tuple)): return ", ".join(each if isinstance(each, str) else write_plist(each) for each in data)
+    return "" if data is None else data if isinstance(data, str) else write_plist(data)
 
 # %% ../../nbs/plans/12q_planrun.ipynb #b5a5e4da
 def get(value: Value, name: str) -> Value:
@@ -165,7 +171,7 @@ def ordered(whole: Value, name: str, down: bool) -> Value:
 def commonest(whole: Value) -> Value:
     "Each value once, the most frequent first, ties in the order of their text."
     found, counts = as_list(whole), {}
-    for each in found: counts.setdefault(as_word(each), []).append(each)
+    for each in found: counts.setdefault(in_full(each), []).append(each)
     return list_value([group[0] for _, group in sorted(counts.items(), key=lambda pair: (-len(pair[1]), pair[0]))], joined(found).join(chosen_by(found)), [whole])
 
 # %% ../../nbs/plans/12q_planrun.ipynb #bff13883

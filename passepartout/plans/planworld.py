@@ -198,14 +198,14 @@ class Reading(Ledgered):
     "How values are read out of text."
     async def extract(self, number: int, step: str, kind: str, source: Any, ask: str, choices: tuple) -> Any:
         "A typed value out of free text; see `typed`. Raises `PlanStopped`."
-        from passepartout.plans.planrun import HOLE, PlanStopped, as_word
+        from passepartout.plans.planrun import HOLE, PlanStopped, in_full
         from passepartout.typed import DoesNotFit, read_value
         if (known := self.state.replies.get(number)) is not None: return HOLE if known.get("hole") else known["data"]
         if self.state.stopped: raise PlanStopped(self.state.stopped)
         label = label_of(source)
         signal = step_signal(self.signal, step, label.private)
         for last in (False, False, True):
-            try: data = await read_value(self.agent, signal, kind, as_word(source), ask, choices, self.agent.today())
+            try: data = await read_value(self.agent, signal, kind, in_full(source), ask, choices, self.agent.today())
             except DoesNotFit as error: choice = self.chosen(number, step, PlanStopped(error.message), last)
             else: break
             if choice[0] != "retry_with": return HOLE if (reply := self.settle(number, step, choice)).get("hole") else reply["data"]
