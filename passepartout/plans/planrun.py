@@ -116,7 +116,7 @@ def in_full(value: Value) -> str:
     "A value in print with all of its fields; a text as it is."
     data = plain_data(value)
     if isinstance(data, (list, tuple)): return ", ".join(each if isinstance(each, str) else write_plist(each) for each in data)
-    return "" if data is None else data if isinstance(data, str) else write_plist(data)
+    return "" if data is None else str(data) if isinstance(data, (str, int, float)) else write_plist(data)
 
 # %% ../../nbs/plans/12q_planrun.ipynb #b5a5e4da
 def get(value: Value, name: str) -> Value:
