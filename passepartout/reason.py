@@ -142,7 +142,7 @@ def own_words(proposed: Any) -> str:
 
 # %% ../nbs/16_reason.ipynb #4339bf5c
 class Step(NamedTuple):
-    "A proposal in the model's own words, and what came of it as a model may read it."
+    "A proposal as its model wrote it, and what came of it as a model may read it."
     proposed: str
     came: str
 
