@@ -16,7 +16,6 @@ ATTACKS = {"the tag": (("org-set-tags", {"path": "diary.org", "heading": "Diary"
            "under another heading": (("org-refile", {"path": "diary.org", "heading": "Doctor", "target": "diary.org", "under": "Bees"}), ("shell", {"command": "tail -n 3 diary.org"})),
            "the tags of a file": (("replace-string", {"path": "file.org", "old": "#+FILETAGS: :@private:\n", "new": ""}), ("read-file", {"path": "file.org"})),
            "front matter": (("replace-string", {"path": "page.md", "old": "tags: ['@private']\n", "new": ""}), ("read-file", {"path": "page.md"})),
-           "a fence that is never closed": (("replace-string", {"path": "fence.md", "old": "Words", "new": "Words\n```"}), ("read-file", {"path": "fence.md"})),
            "a title that is no heading any more": (("replace-string", {"path": "diary.org", "old": "* Diary", "new": " * Diary"}), READ),
            "a copy that an editor left": (("replace-string", {"path": "diary.org~", "old": ":@private:", "new": ""}), ("read-file", {"path": "diary.org~"})),
            "a text that is no note": (("replace-string", {"path": "diary.txt", "old": ":@private:", "new": ""}), ("read-file", {"path": "diary.txt"})),

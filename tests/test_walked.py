@@ -205,10 +205,17 @@ def test_a_german_reminder_without_its_matter_asks_for_it(text):
     ("todo: buy milk and eggs tomorrow #shopping", "buy milk and eggs #shopping", {"scheduled": "2026-11-20"}), ("todo: buy milk #shopping #food", "buy milk #shopping #food", {}), ("todo pay invoice 2026-12-01 high priority #work", "[#A] pay invoice #work", {"scheduled": "2026-12-01"}),
     ("remember to water the ferns on Sunday evening", "water the ferns (evening)", {"scheduled": "2026-11-22"}), ("remind me sunday evening to water the ferns", "water the ferns (evening)", {"scheduled": "2026-11-22"}), ("todo call Ana tonight", "call Ana (tonight)", {"scheduled": "2026-11-19"}), ("todo call Ana on Sunday evening at 8", "call Ana", {"scheduled": "2026-11-22 20:00"}),
     ("todo: Zahnarzt anrufen am 24.11. um 10 Uhr", "Zahnarzt anrufen", {"scheduled": "2026-11-24 10:00"}), ("todo call Ana tmrw", "call Ana", {"scheduled": "2026-11-20"}), ("todo: send the parcel +2d", "send the parcel", {"scheduled": "2026-11-21"}),
-    ("remind me that the rent is due on the 1st", "the rent is due", {"deadline": "2026-12-01"}), ("dentist 24/11 at 8", "dentist", {"scheduled": "2026-11-24 08:00"}), ("todo: score was 24/11 at half time", "score was 24/11 at half time", {}), ("todo: buy bread and butter tomorrow", "buy bread and butter", {"scheduled": "2026-11-20"})])
+    ("remind me that the rent is due on the 1st", "the rent is due", {"deadline": "2026-12-01"}), ("dentist 24/11 at 8", "dentist", {"scheduled": "2026-11-24 08:00"}), ("todo: score was 3/2 at half time", "score was 3/2 at half time", {}), ("todo: buy bread and butter tomorrow", "buy bread and butter", {"scheduled": "2026-11-20"})])
 def test_nothing_that_was_typed_beside_a_date_is_lost(text, title, dates):
     args = understand(text, date(2026, 11, 19))["payload"]["args"]
     assert (args["title"], {name: args[name] for name in ("scheduled", "deadline") if name in args}) == (title, dates)
+
+
+@pytest.mark.parametrize("day", ["24/11", "24.11."])
+def test_a_day_among_the_words_is_asked_about(day):
+    "It may be one, and may be a score; at the end of the line it is one."
+    payload = understand(f"todo: score was {day} at half time", date(2026, 11, 19))["payload"]
+    assert payload["action"] == "MESSAGE" and "A day stands among the words" in payload["text"]
 
 
 @pytest.mark.parametrize("text", ["todo: call back on monday or tuesday", "remind me to swim on friday and saturday", "todo Ana anrufen am Montag oder Dienstag"])
