@@ -87,6 +87,7 @@ def is_unbidden(tool: Tool | None, args: Mapping[str, Any], words: Words) -> boo
 def calls_in(steps: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     "(tool, arguments) of every call in the steps of a plan, in blocks as well."
     for step in steps if isinstance(steps, tuple) else (steps,):
+        if isinstance(step, tuple): yield from calls_in(step)
         if not is_mapping(step): continue
         if "call" in step: yield str(step["call"]), args if is_mapping(args := step.get("args")) else {}
         for inner in step.values(): yield from calls_in(inner)
