@@ -11,7 +11,7 @@ __all__ = ['run_anywhere', 'Ending', 'Agent', 'boot_agent', 'fit_out']
 import asyncio
 import threading
 from dataclasses import replace
-from typing import Any, Coroutine
+from typing import Any, Coroutine, Self
 
 from .conversation import Inspection
 from .fitting import (follow_skills, gates_or_nothing, install_providers, install_skills, install_tools, report_rules,
@@ -61,6 +61,9 @@ class Ending(Inspection):
         finally:
             self.let_go()
             self.interrupted = None
+
+    async def __aenter__(self) -> Self: return self
+    async def __aexit__(self, *raised: Any) -> None: await self.close()
 
     def let_go(self) -> None:
         "Close journal, purse, index and folders, and let go of what the providers hold."

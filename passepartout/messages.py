@@ -19,7 +19,7 @@ from dataclasses import field
 from hashlib import sha256
 from json import encoder
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, ValidationError
 
@@ -125,7 +125,7 @@ class kept:
 class Readable:
     "How a message comes to be: from any of its forms, or, inside the program, from values that are frozen already."
     @classmethod
-    def of(cls, value: Any):
+    def of(cls, value: Any) -> Self:
         "A message from a model, a dictionary with any spelling of keys, or plist text. `ProtocolError` says what is wrong."
         if type(value) is cls: return value
         if type(value) is not Plist:
@@ -156,7 +156,7 @@ class Readable:
         return named
 
     @classmethod
-    def build(cls, **fields):
+    def build(cls, **fields: Any) -> Self:
         "A message from values that are in their frozen form already, without checking them again. For our own code only."
         return as_message(cls, {**cls.blank, **fields})
 
@@ -171,7 +171,7 @@ class Message(Readable, BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs): cls.blank = {name: info.default for name, info in cls.model_fields.items()}
 
-    def model_copy(self, *, update: Mapping | None = None, deep: bool = False):
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         "A copy with some fields replaced, validated and frozen like any other message."
         return type(self)(**{**{name: getattr(self, name) for name in type(self).model_fields}, **(update or {})})
 
@@ -180,13 +180,13 @@ class Message(Readable, BaseModel):
         shown = {name: getattr(self, name) for name in type(self).model_fields if name not in ("verdict", "label")}
         return {name: v.as_dict() if isinstance(v, Message) else v for name, v in shown.items() if v is not None and v != {} and v != 0}
 
-    def __getitem__(self, key: str):
+    def __getitem__(self, key: str) -> Any:
         "A field by any spelling of its name, as in the original's property lists."
         name = key_name(key)
         if name not in type(self).model_fields: raise KeyError(key)
         return getattr(self, name)
 
-    def get(self, key: str, default=None):
+    def get(self, key: str, default: Any = None) -> Any:
         "Like `[]`, with a default for unknown or empty fields."
         value = getattr(self, key_name(key), None) if key_name(key) in type(self).model_fields else None
         return default if value is None else value
@@ -220,6 +220,8 @@ class Action(Message):
     target: Name = None
     payload: Payload = EMPTY
     meta: Payload = EMPTY
+    if TYPE_CHECKING:
+        def __init__(self, *, type: str | None = ..., target: str | None = ..., payload: Mapping[str, Any] = ..., meta: Mapping[str, Any] = ...) -> None: ...
 
     @classmethod
     def named_fields(cls, value: Mapping) -> dict:
@@ -262,6 +264,10 @@ class Signal(Message):
     verdict: Any = None
     foveal_focus: str | None = None
     label: InstanceOf[Label] = NETWORK
+    if TYPE_CHECKING:
+        def __init__(self, *, type: str | None = ..., payload: Mapping[str, Any] = ..., meta: Mapping[str, Any] = ..., target: str | None = ..., depth: int = ...,
+                     status: str | None = ..., approved_action: Action | None = ..., verdict: Verdict | None = ..., foveal_focus: str | None = ...,
+                     label: Label = ...) -> None: ...
 
     @property
     def sensor(self): return pick(self.payload, "sensor")
@@ -272,7 +278,7 @@ class Signal(Message):
     @property
     def session(self) -> str: return pick(self.meta, "session") or "main"
 
-    def evolve(self, **changes) -> "Signal":
+    def evolve(self, **changes: Any) -> "Signal":
         "A copy with fields replaced by values that are already frozen: what the stages use between themselves."
         set_fields(fresh := new_object(Signal), {**self.__dict__, **changes})
         return fresh

@@ -514,3 +514,15 @@ async def test_a_channel_is_registered_at_the_door_of_act_and_asks_before_anythi
     await agent.close()
     assert (result, sent) == (None, [])
     assert format_tool_result("telegraph", {":STATUS": "ERROR", "message": "the line is down"}) == "ERROR [telegraph]: the line is down"
+
+
+async def test_a_block_closes_its_agent_however_it_ends(tmp_path):
+    (tmp_path / "memex").mkdir()
+    with pytest.raises(ZeroDivisionError):
+        async with await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state") as agent:
+            assert "buy milk" in await agent.handle("todo: buy milk")
+            1 / 0
+    assert agent.journal.closed
+    with pytest.raises(JournalError): agent.journal.records()
+    async with await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state") as again:
+        assert "buy milk" in await again.handle("what is open?")

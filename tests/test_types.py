@@ -88,6 +88,11 @@ async def main() -> None:
     print([record["kind"] for record in agent.trace(done.turn)[0]["records"]])
     await agent.undo()
     await agent.close()
+    came = Signal(payload={"sensor": "user-input", "text": "hi"}, meta={"session": "demo"})
+    wanted: Action = Action(target=Keyword("tool"), payload={"action": "call"}).model_copy(update={"meta": {}})
+    read: Signal = Signal.of("(:TYPE :EVENT)")
+    print(came.session, wanted.hash, read.payload)
+    async with await Agent.boot(memex_dir="notes") as other: print(other.hint)
 
 asyncio.run(main())
 '''
@@ -104,7 +109,7 @@ def test_a_strict_checker_accepts_a_program_that_embeds_the_agent(tmp_path):
 
 @pytest.mark.slow
 def test_and_finds_what_is_wrong_in_it(tmp_path):
-    (tmp_path / "program.py").write_text(PROGRAM.replace('agent.handle("who', 'agent.handel("who').replace('Rejected("The boat is ashore.")', "Rejected(5)"))
+    (tmp_path / "program.py").write_text(PROGRAM.replace('agent.handle("who', 'agent.handel("who').replace('Rejected("The boat is ashore.")', "Rejected(5)").replace('meta={"session": "demo"})', "depht=1)"))
     found = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", tmp_path / "cache", "program.py"],
                            cwd=tmp_path, env={"MYPYPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
-    assert "handel" in found.stdout and "Rejected" in found.stdout, found.stdout + found.stderr
+    assert "handel" in found.stdout and "Rejected" in found.stdout and "depht" in found.stdout, found.stdout + found.stderr
