@@ -59,31 +59,39 @@ def _alarm(seconds: float, mine: type):
         signal.signal(signal.SIGALRM, before)
 
 # %% ../nbs/10a_limits.ipynb #15be4794
-def _set_async(thread_id: int, exception) -> None:
+def _set_async(thread_id: int, exception: type) -> None:
     import ctypes
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(exception) if exception else None)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(exception))
+
+# %% ../nbs/10a_limits.ipynb #49332e69
+def _let_arrive(mine: type) -> None:
+    "Return when an exception `mine` that was set for this thread has come, here or before."
+    try:
+        for _ in range(1000): pass
+    except mine: pass
 
 # %% ../nbs/10a_limits.ipynb #31eef163
 @contextmanager
 def _timer(seconds: float, mine: type):
     import ctypes
-    lock, thread_id, timer = threading.Lock(), threading.get_ident(), None
+    lock, thread_id, timer, rung = threading.Lock(), threading.get_ident(), None, False
     def wind(seconds):
         nonlocal timer
         timer = threading.Timer(seconds, ring)
         timer.daemon = True
         timer.start()
     def ring():
+        nonlocal rung
         with lock:
             if timer is None: return                     # the block is over
-            if _at_the_door(sys._current_frames().get(thread_id)): wind(_AGAIN_S)
-            else: _set_async(thread_id, mine)
+            if _at_the_door(sys._current_frames().get(thread_id)): return wind(_AGAIN_S)
+            rung = True
+            _set_async(thread_id, mine)
     wind(seconds)
     try: yield
     finally:
-        with lock:
-            _set_async(thread_id, None)
-            timer = timer.cancel()                       # None
+        with lock: timer = timer.cancel()                # None
+        if rung: _let_arrive(mine)
 
 # %% ../nbs/10a_limits.ipynb #5f9ddd8e
 @contextmanager

@@ -1,6 +1,7 @@
 "`limits.within` ends what `asyncio.timeout` would end, and leaves the task as that would; one timer serves all deadlines of a loop"
 import asyncio
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -165,3 +166,35 @@ def test_a_limit_that_runs_out_while_a_weak_reference_goes_is_not_printed_and_lo
             with pytest.raises(TimeLimitExceeded), time_limit(0.005): churn()
     finally: sys.unraisablehook = before
     assert lost == []
+
+
+LOOKED_ON = """
+import sys, threading
+from passepartout.limits import time_limit
+def limited():
+    with time_limit(60): pass
+thread = threading.Thread(target=limited)
+thread.start(); thread.join()
+def looked_at(): return "seen"
+sys.settrace(lambda frame, event, argument: None)
+print(looked_at())
+"""
+
+def test_a_debugger_may_look_on_after_a_limit_in_a_thread():
+    "Python 3.11 calls the same function over and over when it is traced, and an exception from outside was taken back before it came."
+    assert subprocess.run([sys.executable, "-c", LOOKED_ON], capture_output=True, text=True, timeout=60).stdout == "seen\n"
+
+
+def test_a_clock_that_rings_at_the_very_end_ends_this_block_or_nothing():
+    came = []
+    def rounds():
+        for n in range(400):
+            try:
+                try:
+                    with time_limit(0.0005): sum(range(n % 40 * 1000))
+                    came.append("in time")
+                except TimeLimitExceeded: came.append("stopped")
+            except BaseException as error: came.append(error)
+    thread = threading.Thread(target=rounds)
+    thread.start(); thread.join()
+    assert len(came) == 400 and set(came) == {"in time", "stopped"}
