@@ -719,3 +719,27 @@ def test_days_that_are_over_and_hours_that_changed(text, told): assert told in s
 
 
 def test_the_next_three_are_those_that_come_next(): assert args("next 3 appointments") == {"view": "next"}
+
+
+@pytest.mark.parametrize("text, offer", [
+    ("Bins out ist erst um 20 Uhr", "move Bins out to 20"), ("bins out is only at 20:00", "move bins out to 20:00"), ("advent concert is at 16:00 not 15:00", "move advent concert to 16:00"), ("bins out is cancelled next week", "skip bins out next week"), ("no bins out tonight", "skip bins out tonight"),
+    ("Bins out fällt am Samstag aus", "skip Bins out on saturday"), ("Bins out am Samstag fällt aus", "skip Bins out on saturday"), ("das Konzert wurde auf Donnerstag verlegt", "move Konzert to thursday"), ("Dentist mache ich erst am Freitag", "move Dentist to friday"), ("send the plants to Ana is done", "done send the plants to Ana")])
+def test_how_something_stands_is_an_offer_and_no_new_task(text, offer):
+    assert f"Did you mean “{offer}”?" in said(text)
+
+
+@pytest.mark.parametrize("text", ["heute war ein guter Tag", "am I late on friday", "Dentist ist erst um 20 Uhr", "were you busy on friday"])
+def test_a_question_or_a_statement_is_not_offered_as_a_task(text):
+    assert "todo" not in payload(text).get("text", "").replace("“todo” or “note”", "") and payload(text).get("tool") != "org-capture"
+
+
+@pytest.mark.parametrize("text, start, end", [
+    ("do I work on saturday?", "2026-11-21", "2026-11-21"), ("how many shifts do I have next week?", "2026-11-23", "2026-11-29"), ("habe ich morgen Dienst", "2026-11-20", "2026-11-20"), ("wie viele Dienste habe ich nächste Woche", "2026-11-23", "2026-11-29"), ("am I off on friday", "2026-11-20", "2026-11-20"), ("worum muss ich mich morgen kümmern", "2026-11-20", "2026-11-20")])
+def test_a_question_about_oneself_is_answered_with_its_days(text, start, end):
+    assert {name: args(text)[name] for name in ("start", "end")} == {"start": start, "end": end}
+
+
+@pytest.mark.parametrize("text, english", [
+    ("Reifen wechseln löschen", "delete Reifen wechseln"), ("Steuer umbenennen in Steuer 2025", "rename Steuer to Steuer 2025"), ("Folien auf nächste Woche verschieben", "reschedule Folien to next week"), ("Treppe auf bezahlt setzen", "mark Treppe as bezahlt"), ("Buch lesen", None), ("kann ich die Folien auf Freitag verschieben", None)])
+def test_an_infinitive_at_the_end_is_a_command_when_it_is_one_of_ours(text, english):
+    assert next(in_english(text, TODAY), None) == english

@@ -20,7 +20,7 @@ from difflib import get_close_matches
 
 from ..lazy import Regex
 from ..outline.privacy import is_private
-from .agendas import AROUND, agenda
+from .agendas import AROUND, agenda, my_days
 from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, how_long, is_it_done, is_it_then, neither_said, taken_up, when_is
 from .birthdays import birthdays, told_birthday
 from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
@@ -149,7 +149,7 @@ def list_goes_on(request: Request, around: Surroundings) -> dict | None:
     return decline(f"Did you mean “{'; '.join(new)}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it.")
 
 
-THEN: tuple[Form, ...] = (*LOOKING, corrected_title, list_goes_on, titled, reworded, alone(cannot), alone(timed))
+THEN: tuple[Form, ...] = (*LOOKING, corrected_title, list_goes_on, titled, reworded, alone(my_days), alone(cannot), alone(timed))
 
 # %% ../../nbs/reflex/grammar.ipynb #722f5f89
 def answer(request: Request, around: Surroundings, rest: tuple[Form, ...] = ()) -> dict | None:

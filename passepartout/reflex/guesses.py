@@ -24,9 +24,10 @@ from .agendas import agenda
 from .journals import journal
 from .questions import asked
 from .reading import read
+from .spans import read_span
 from .searches import find
 from .tasklists import filtered, tasks
-from .reminders import appointment, remind
+from .reminders import STATEMENT, appointment, remind
 from .replies import pleasantry
 
 # %% ../../nbs/reflex/guesses.ipynb #f85dbb17
@@ -50,8 +51,9 @@ _PAST = frozenset("out back over took did paid sent called booked ordered fixed 
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to"
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
-_AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:now\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
-                r"(?:\s+(?:now|instead))?", re.I)
+_AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:(?:now|only|already)\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
+                r"(?:\s+(?:now|instead)|,?\s+(?:and\s+)?not\s+(?:at\s+)?\d[\d:.]{0,4}(?:\s?[ap]m)?)?", re.I)
+_CALLED_OFF = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|has\s+been)\s+(?:cancell?ed|called\s+off|off)\s+(.{2,40})|no\s+([^,]{2,60}?)\s+((?:on\s+|next\s+|this\s+)?(?:today|tonight|tomorrow|\w+day|week))", re.I)
 _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(.{2,40})", re.I)
 _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?:now\s+)?(due|scheduled|planned)\s+(?:on\s+|for\s+|by\s+)?(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:should|ought\s+to|want\s+to|wanted\s+to|need\s+to|(?:have\s+)?got\s+to|gotta|have\s+to|must|better|had\s+better)\s+(?:still\s+|really\s+|also\s+)*(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
@@ -60,7 +62,7 @@ _WITHOUT_ME = Regex(r"(\w+)(?:\s+(?:out|back|up|in|off|down|away))?\s+(?:the|my|
 _REMINDED = Regex(r"^(?:please\s+)?remind\s+(?:me|us)\s+(?:to|about|of)\s+", re.I)
 _GOES_ON = frozenset("of to until till and or - – bis is are was were will would works suits".split())
 _WHERE = frozenset("in at with for about bei im mit".split())
-_QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
+_QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has am were shall ist sind war waren hat habe bin wird".split())
 
 # %% ../../nbs/reflex/guesses.ipynb #90b228bf
 def stated(request: Request) -> str | None:
@@ -71,7 +73,8 @@ def stated(request: Request) -> str | None:
     if (found := _DEADLINE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[2])), request.today): return f"set the deadline of {found[1]} to {found[2]}"
     if (found := _DUE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[3])), request.today):
         return f"set the deadline of {found[1]} to {found[3]}" if found[2].lower() == "due" else f"schedule {found[1]} for {found[3]}"
-    if found := _PUT_OFF.fullmatch(line): return f"move {found[1]} to {found[2]}"
+    if found := _PUT_OFF.fullmatch(line): return f"move {found[1]} to {found[2].removeprefix('on ')}"
+    if (found := _CALLED_OFF.fullmatch(line)) and read_span(words_of(when := found[2] or found[4]), request.today): return f"skip {found[1] or found[3]} {when}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
@@ -105,12 +108,13 @@ def dated_first(request: Request) -> str | None:
         words[-2:] = ["at", *words[-2:]]
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
     if (said := _IS_ON.match(" ".join(words))) and title == said[0].strip(): return f"todo {said[1]} {' '.join(words)[said.end():]}"
+    if title and STATEMENT.search(title): return None
     if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, request.today) else None
     for at in range(len(words) - 1, 1, -1):                       # meeting with Opitz monday 9-10:30 in room 204
         title, when = split_when(" ".join(words[:at]), request.today) if words[at].lower() in _WHERE else ("", None)
         if title and when: return f"todo {title} {' '.join(words[at:])} {' '.join(words[:at])[len(title):].strip()}"
     title, when = split_when(f"{' '.join(words)} today", request.today)
-    return f"todo {' '.join(words)} today" if title and when and when.clock and not doubt(title, when, request.today) else None
+    return f"todo {' '.join(words)} today" if title and when and when.clock and not STATEMENT.search(title) and not doubt(title, when, request.today) else None
 
 # %% ../../nbs/reflex/guesses.ipynb #58727dc9
 _DAYS_SPELT = sorted({"tomorrow", "today", "tonight", "weekend", "morning", "evening"} | {day.lower() for day in WEEKDAYS})

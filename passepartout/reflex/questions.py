@@ -23,7 +23,7 @@ _LONGEST = Regex(r"\b(?:(?:the|my|our)\s+)?(?:longest|most|oldest)\s+(?=(?:overd
 _END = Regex(r"(?:(?:what|which|when)(?:'?s|\s+is|\s+are)?\s+)?(?:(?:my|the|our)\s+)?(?:very\s+)?(first|earliest|last|latest)\s+(?:thing|appointment|meeting|event)s?(?:\s+(?:to\s+do|is|I\s+have|do\s+(?:I|we)\s+have))?\s+(.{2,60})"
              r"|what\s+(?:comes|do\s+(?:I|we)\s+have)\s+(first|last)\s+(.{2,60})", re.I)
 _WHICH_IS_FREE = Regex(r"(?:(?:which|what|on\s+which)\s+(?:days?|mornings?|afternoons?|evenings?)|when)\s+(.{0,40}?)\s*(?:is|are|am\s+I|are\s+we|do\s+(?:I|we)\s+have)\s+(?:still\s+)?(?:free|time|nothing)\b\s*(.{0,40})", re.I)
-_FREE = frozenset("free busy booked available".split())
+_FREE = frozenset("free busy booked available off".split())
 _YES_OR_NO = frozenset("is are am do does have has any anything something".split())
 
 # %% ../../nbs/reflex/questions.ipynb #81ed2bea

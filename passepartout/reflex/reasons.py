@@ -237,7 +237,7 @@ def to_copy(request: Request, line: str) -> dict | None:
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #a1193ebe
-REPORTED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|delete|remove|erase|archive|show|list|find|search|send|hide)\b)(?!.*\b(?:that|which|what|who|everything|all)\s+(?:is|are|was|were|has\s+been)\b)"
+REPORTED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|delete|remove|erase|archive|show|list|find|search|hide)\b)(?!.*\b(?:that|which|what|who|everything|all)\s+(?:is|are|was|were|has\s+been)\b)"
                  r"(.{2,80}?)\s+(?:is|are|was|were|has\s+been)\s+(?:now\s+|already\s+|all\s+)?(?:done|finished|completed|(?:due|planned|scheduled|moved|postponed)\s+.{2,40})", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #835a7e05
