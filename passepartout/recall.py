@@ -43,9 +43,11 @@ def note_written(agent: Any, signal: Any, work: Transaction) -> None:
 # %% ../nbs/07b_recall.ipynb #db24a364
 def put_back(memory: Memory, steps: Iterable[Sequence]) -> list[str]:
     "Undo these steps, the newest first; the ids that were changed by somebody else since, and then nothing is put back."
-    now: dict[str, str | None] = {}
-    moved = []
+    steps, now, moved = [*steps], {}, []
+    at_first = {ident: before for ident, before, _ in steps}
+    done = {ident for ident, before in at_first.items() if body_of(memory.own(ident)) == before}
     for ident, before, mark in steps:
+        if ident in done: continue
         if mark_of(now[ident] if ident in now else body_of(memory.own(ident))) != mark: moved.append(ident)
         now[ident] = before
     if moved: return sorted(set(moved))

@@ -61,6 +61,45 @@ async def test_memory_is_as_it_was_to_the_last_hash_also_after_a_restart(place):
     await again.close()
 
 
+@pytest.mark.parametrize("after", range(3))
+def test_going_back_once_more_finishes_what_a_killed_process_began(place, after):
+    "After each of its writes: memory put back, the question refused, the turns gone."
+    async def beginning():
+        agent = await Agent.boot(place)
+        remembers(agent)
+        await agent.handle("a one")
+        before = picture(agent)
+        for words in ("a two", "b three"): await agent.handle(words)
+        agent.backends.register("fake", lambda prompt, system: '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "write-file" :ARGS (:PATH "new.txt" :TEXT "x") :EXPLANATION "You asked me to write that down."))')
+        assert (await agent.handle("c four")).approvals
+        await agent.close()
+        return before
+
+    async def killed():
+        agent, left = await Agent.boot(place), [after]
+        real = agent.journal.write
+        def write(*args):
+            if not left[0]: os.kill(os.getpid(), signal.SIGKILL)
+            left[0] -= 1
+            return real(*args)
+        agent.journal.write = write
+        await do(agent, "rewind", count=3)
+
+    async def once_more():
+        agent = await Agent.boot(place)
+        told = await do(agent, "rewind", count=3)
+        assert "Memory stays" not in told["text"], told["text"]
+        assert (picture(agent), [each.asked for each in agent.turns.recent("main")], agent.pending()) == (before, ["a one"], [])
+        await agent.close()
+
+    before = asyncio.run(beginning())
+    if not (child := os.fork()):
+        try: asyncio.run(killed())
+        finally: os._exit(1)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    asyncio.run(once_more())
+
+
 async def test_what_somebody_wrote_into_the_record_does_not_come_into_memory(place):
     "Whoever can write the file without the key has the past of memory say what they like, and waits until the person goes back."
     agent = await Agent.boot(place)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..conditions import PassepartoutError
+from ..databases import not_only_ours
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
 VERSION = 25
@@ -63,9 +64,10 @@ class IndexFailed(PassepartoutError):
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #0401c912
 def connect(path: Path | None) -> sqlite3.Connection:
-    "A connection to the file, which only its owner may read."
+    "A connection to the file, which only its owner may read. `IndexFailed` when others can put another one in its place."
     if path is not None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if why := not_only_ours(path.parent): raise IndexFailed(f"The index of the notes is not used. {why}")
         try: os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError: pass
     db = sqlite3.connect(":memory:" if path is None else path, timeout=5.0, isolation_level=None, check_same_thread=False)

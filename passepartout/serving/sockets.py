@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conditions import PassepartoutError
+from ..databases import not_only_ours
 from ..health import Finding
 from ..tuples import NamedTuple
 
@@ -42,7 +43,7 @@ def take_lock(folder: Path) -> int:
     "The lock of the daemon in `folder`, as an open descriptor to be kept. `DaemonError` names the process that has it."
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.chmod(folder, 0o700)
+        if why := not_only_ours(folder): raise DaemonError(why)
         handle = os.open(folder / "daemon.lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise DaemonError(f"The daemon cannot use {folder}: {error.strerror}. It has to be a folder of your own; choose another place with "

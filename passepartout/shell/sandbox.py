@@ -151,8 +151,8 @@ def cover(roots: Sequence[Root], hidden: Sequence[str], covered: Sequence[Cover]
                                "would see them, so none is run. Move one of the two.")
         if any(each.folder and beneath(path, each.path) for each in covered):        # a tmpfs cannot be put into one that is read-only
             continue
-        if os.path.isdir(path) and any(beneath(path, shown_at) for shown_at in (*(root.path for root in roots), "/usr", interpreter()[1])):
-            options += ["--perms", "0000", "--tmpfs", path, "--remount-ro", path]
+        if os.path.exists(path) and any(beneath(path, shown_at) for shown_at in (*(root.path for root in roots), "/usr", interpreter()[1])):
+            options += ["--perms", "0000", "--tmpfs", path, "--remount-ro", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
     return options
 
 # %% ../../nbs/shell/sandbox.ipynb #fdde7b94
