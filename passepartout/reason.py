@@ -9,8 +9,8 @@ __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'MOST_WORDS', 'DEFAULT_PRO
            'is_list', 'markdown_strip', 'plist_keywords_normalize', 'is_plist_like', 'no_answer', 'parse_json',
            'unreadable', 'parse_proposal', 'message_action', 'opening', 'system_prompt', 'read_ahead', 'own_words',
            'Step', 'told_steps', 'what_came', 'so_far', 'user_prompt', 'think', 'without_model', 'agree',
-           'canonical_form', 'reason_gate', 'whose', 'went_on', 'give_up', 'others_first', 'judgement_on', 'settle',
-           'distill_prompt']
+           'canonical_form', 'reason_gate', 'whose', 'went_on', 'give_up', 'misshapen', 'others_first', 'judgement_on',
+           'settle', 'distill_prompt']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 import re
@@ -302,13 +302,20 @@ def went_on(turn: Any, signal: Signal, thought: Mapping) -> None:
     turn.proposed = str(thought.get("proposal") or "")
 
 # %% ../nbs/16_reason.ipynb #17e4ec9d
-UNFIT = frozenset({"reader", "normaliser"})          # they refuse what has not the form of a proposal
+UNFIT = frozenset({"reader", "normaliser", "tools"})          # they refuse what has not the form of a proposal
 
 def give_up(turn: Any, unfit: list[str | None]) -> tuple[str, ...]:
     "The names of those who were `unfit`, of whom the `turn` keeps note: what follows in it is not worth as many attempts again."
     names = tuple([name for name in unfit if name is not None])
     if turn is not None: turn.unfit = names
     return names
+
+# %% ../nbs/16_reason.ipynb #0bacdc8a
+def misshapen(agent, action: Action, gate: str | None) -> bool:
+    "Does `action`, which `gate` refused, call a tool that is not there, or was it refused because there is no reason in it?"
+    name = pick(action.payload, "tool")
+    if not isinstance(name, str) or not name.strip(): return False
+    return name not in agent.tools or gate == "policy" and pick(action.payload, "explanation") is None
 
 # %% ../nbs/16_reason.ipynb #5c08abc5
 def others_first(agent, signal: Signal, unfit: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -319,8 +326,11 @@ def others_first(agent, signal: Signal, unfit: tuple[str, ...]) -> tuple[str, ..
 
 # %% ../nbs/16_reason.ipynb #3147224b
 def judgement_on(agent, candidate: Any, signal: Signal) -> Judgement:
-    "The gates' judgement of a candidate; a syntax error rejects itself, a disagreement of providers asks."
-    if isinstance(candidate, Action): return consider(agent, candidate, signal)
+    "The gates' judgement of a candidate; a syntax error rejects itself, a disagreement of providers asks, and what is misshapen is refused by the `tools`, whichever gate was first."
+    if isinstance(candidate, Action):
+        judgement = consider(agent, candidate, signal)
+        if isinstance(no := judgement.verdict, Rejected) and misshapen(agent, candidate, no.gate): judgement.verdict = replace(no, gate="tools")
+        return judgement
     if isinstance(candidate, Signal):
         return Judgement(Rejected(f"The proposal could not be read: {candidate.payload.get('error')}", "reader", EVENT))
     judgement = consider(agent, candidate.action, signal)

@@ -121,7 +121,7 @@ class Derived(Bodied):
         if not isinstance(args, FrozenDict): raise ToolError(f"The arguments of {self.name} are a property list, not {shown(args)}.")
         if not args.keys() <= self.by_name.keys():
             raise ToolError(f"{self.name} has no argument {', '.join([str(k) for k in args if k not in self.by_name])}; it takes "
-                            f"{', '.join(self.by_name) or 'none'}.")
+                            f"{', '.join(self.by_name) or 'none'}.{' The explanation stands beside them.' * ('explanation' in args)}")
         for name in self.needed:
             if pick(args, name) is None:
                 raise ToolError(f"{self.name} needs the argument {', '.join([n for n in self.needed if pick(args, n) is None])}.")

@@ -439,6 +439,26 @@ async def test_json_that_is_no_proposal_has_another_attempt_and_does_not_make_it
         assert "there is no action 'org-find'" in server.asked[1][1]["messages"][0]["content"] and len(server.asked) == 8
 
 
+NO_TOOL, NO_REASON = '{"tool": "read_note", "args": {"file": "a.org"}, "explanation": "The person wants to know about the roof."}', '{"name": "org-find", "arguments": {"query": "roof"}}'
+
+@pytest.mark.parametrize("said", [NO_TOOL, NO_REASON, NO_REASON.replace("query", "text"), '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :ARGS (:QUERY "roof" :LIMIT "many") :EXPLANATION "The person wants to know about the roof."))'])
+async def test_who_cannot_call_makes_way_and_alone_ends_in_words_for_a_person(said, tmp_path):
+    async with serving(says(said)) as server, agent_on(tmp_path, provider_cascade="near,reflex", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
+        assert "a.org:1" in str(await agent.handle("what do we know about the roof")) and len(server.asked) == 2
+        agent.provider_cascade = ("near",)
+        reply_ = await agent.handle("what do we know about the roof")
+        assert reply_.status == "rejected" and "not in the form in which it has to propose" in str(reply_) and "org-" not in str(reply_)
+
+
+async def test_a_model_is_told_where_an_argument_and_a_reason_have_their_place(tmp_path):
+    flat = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :QUERY "roof" :EXPLANATION "The person wants to know about the roof."))'
+    deep = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :ARGS (:QUERY "roof" :EXPLANATION "The person wants to know about the roof.")))'
+    async with serving(says(flat), says(deep), says("It is dry.")) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
+        assert str(await agent.handle("what do we know about the roof")) == "It is dry."
+        told = [body["messages"][0]["content"].split("REJECTED: ")[1].split("\n")[0] for _, body in server.asked[1:]]
+        assert told[0].endswith("Arguments of the tool stand within :ARGS.") and told[1].endswith("The explanation stands beside them.")
+
+
 async def test_a_model_that_only_thought_has_not_answered(tmp_path):
     async with serving(says("<think>The person wants to know")) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
         assert "thoughts, and no answer" in str(await agent.handle("how is it going with everything"))
