@@ -28,6 +28,7 @@ from .limits import in_thread, within
 from .messages import (CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
                                    ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
 from .previews import Change, Foreseen, awakened, quotes_private, result_of, uncovered
+from .reason import UNFIT
 from .records import record
 from .results import feedback, format_tool_result, label_of, tool_error, tool_output
 from .awareness.summaries import in_our_words
@@ -354,7 +355,7 @@ async def explain_nothing(agent, signal: Signal) -> None:
     payload, verdict = signal.payload, signal.verdict
     if isinstance(verdict, Rejected) or signal.sensor == LOOP_ERROR: agent.mark(signal, "rejected" if verdict is not None else "failed")
     if isinstance(verdict, Rejected):
-        await tell(agent, signal, _UNREADABLE if verdict.gate == "reader" else f"I could not do that: {verdict.text}")
+        await tell(agent, signal, _UNREADABLE if verdict.gate in UNFIT else f"I could not do that: {verdict.text}")
     elif signal.type == LOG and payload.get("text"): await tell(agent, signal, payload["text"])
     elif signal.sensor == LOOP_ERROR: await tell(agent, signal, str(payload.get("message")))
 

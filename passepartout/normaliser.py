@@ -21,11 +21,11 @@ CALL_FIELDS, MESSAGE_FIELDS, RESUME_FIELDS = (dict.fromkeys(names.split())
                                               for names in ("action tool args explanation", "action text explanation declined",
                                                             "action resume explanation"))
 
-def only_fields(what: str, payload: FrozenDict, allowed: dict[str, None]) -> None:
-    "`ProtocolError` that names the fields of `payload` that `what` does not have."
+def only_fields(what: str, payload: FrozenDict, allowed: dict[str, None], hint: str = "") -> None:
+    "`ProtocolError` that names the fields of `payload` that `what` does not have, with a `hint` of where they could stand."
     if not payload.keys() <= allowed.keys():
         extra = [k for k in payload if k not in allowed]
-        raise ProtocolError(f"A {what} has no field {', '.join(extra)}; it has {', '.join(allowed)}.")
+        raise ProtocolError(f"A {what} has no field {', '.join(extra)}; it has {', '.join(allowed)}.{hint}")
 
 # %% ../nbs/12w_normaliser.ipynb #8ad4556f
 def rebuilt(action: Action, target, payload: dict) -> Action:
@@ -38,7 +38,7 @@ def rebuilt(action: Action, target, payload: dict) -> Action:
 def normal_call(agent, action: Action) -> Action:
     "A tool call: known fields only, arguments checked and completed. An unknown tool keeps its arguments and is found out later. Raises `ProtocolError`."
     payload, target = action.payload, action.target
-    only_fields("tool call", payload, CALL_FIELDS)
+    only_fields("tool call", payload, CALL_FIELDS, " Arguments of the tool stand within :ARGS.")
     if (kind := pick(payload, "action")) is not CALL and kind is not None:
         raise ProtocolError(f"The target :TOOL takes :ACTION :CALL, not {payload['action']!r}.")
     if target is not TOOL and target is not None: raise ProtocolError("A tool call goes to the target :TOOL.")

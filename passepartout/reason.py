@@ -6,12 +6,14 @@ Docs: https://example.org/passepartout/reason.html.md"""
 
 # %% auto #0
 __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'MOST_WORDS', 'DEFAULT_PROMPT', 'THINKS_ABOUT', 'loop_gate_reason', 'UNFIT',
-           'is_list', 'markdown_strip', 'plist_keywords_normalize', 'is_plist_like', 'parse_proposal', 'message_action',
-           'opening', 'system_prompt', 'read_ahead', 'own_words', 'Step', 'told_steps', 'what_came', 'so_far',
-           'user_prompt', 'think', 'without_model', 'agree', 'canonical_form', 'reason_gate', 'whose', 'went_on',
-           'give_up', 'others_first', 'judgement_on', 'settle', 'distill_prompt']
+           'is_list', 'markdown_strip', 'plist_keywords_normalize', 'is_plist_like', 'no_answer', 'parse_json',
+           'unreadable', 'parse_proposal', 'message_action', 'opening', 'system_prompt', 'read_ahead', 'own_words',
+           'Step', 'told_steps', 'what_came', 'so_far', 'user_prompt', 'think', 'without_model', 'agree',
+           'canonical_form', 'reason_gate', 'whose', 'went_on', 'give_up', 'misshapen', 'others_first', 'judgement_on',
+           'settle', 'distill_prompt']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -33,7 +35,7 @@ from .messages import (CHAT_MESSAGE, EVENT, MESSAGE, PERSON, REASONED, REQUIRES_
                                    Signal, Verdict, folded, pick)
 from .perceive import without
 from .plist import Keyword, Plist, Symbol, read_plist
-from .tools import tool_belt_prompt
+from .tools import CALL_FORM, tool_belt_prompt
 from .tuples import NamedTuple
 from .verify import Judgement, brief, cognitive_verify, consider, is_answer, judgement_record, normalise
 
@@ -76,6 +78,30 @@ def is_plist_like(value: Any) -> bool:
     if isinstance(value, Mapping): return True
     return isinstance(value, list) and len(value) > 0 and len(value) % 2 == 0 and all(isinstance(k, (Symbol, Keyword)) for k in value[::2])
 
+# %% ../nbs/16_reason.ipynb #38f877ff
+_PROPOSED = Regex(r"""\(\s*:(?:type|target|payload|action|tool)\s+[:("]|"proposal"\s*:\s*\{|"action"\s*:\s*"(?:call|message|plan)\b
+                  |"name"\s*:\s*"[\w-]+"\s*,\s*"(?:arguments|parameters)"\s*:
+                  |<tool_call>|\[TOOL_CALLS\]|<function=|<\|python_tag\|>|\A\[?[\w-]+\(\s*\w+\s*=[^\n]*\)\]?\Z""", re.I | re.X)
+_OUR_WORDS = Regex(r"IDENTITY: You are |(?:You proposed|The person asked): |Tool [\w-]+ (?:returned|failed):")
+
+def no_answer(text: str) -> str | None:
+    "Why words of a model are no answer to the person; `None` when they are."
+    if _PROPOSED.search(text): return "There are other words around a proposal. Send the proposal alone, or answer in words without one."
+    if _OUR_WORDS.match(text): return "These are the words of the question, in which you are told what was done; nothing else was. Propose a call, or answer in words of your own."
+    return None
+
+# %% ../nbs/16_reason.ipynb #a4bb7740
+def parse_json(text: str) -> Action | Signal:
+    "The action in an answer that begins as JSON, or a `syntax-error` signal that says why it is none."
+    from passepartout.providers.proposals import proposal_in
+    try: return parse_proposal(proposal_in(text))
+    except ValueError as error: return unreadable(text, f"It is JSON and no proposal: {error}.")
+
+# %% ../nbs/16_reason.ipynb #6028ae1d
+def unreadable(text: str, why: Any) -> Signal:
+    "The `syntax-error` signal for an answer that is no proposal, and why."
+    return Signal(payload={"sensor": SYNTAX_ERROR, "code": brief(text, 2000), "error": brief(why)})
+
 # %% ../nbs/16_reason.ipynb #9c407602
 BARE_KEY = Regex(r"\(\s*[A-Za-z]")       # a list that begins with a name without its colon
 PROPOSAL_CLAIMS = frozenset({"approved", "approved_action", "status", "depth", "meta", "label", "labels", "hash", "hashes", "verdict"})
@@ -83,15 +109,15 @@ PROPOSAL_CLAIMS = frozenset({"approved", "approved_action", "status", "depth", "
 def parse_proposal(text: str) -> Action | Signal:
     "The action in a model's answer, or a `syntax-error` signal that says what is wrong with it."
     stripped = markdown_strip(text)
-    if not stripped.startswith(("(", "[")): return message_action(text.strip())
+    if stripped.startswith(("{", "[{")): return parse_json(stripped)
+    if not stripped.startswith("("): return message_action(text.strip()) if (why := no_answer(stripped)) is None else unreadable(stripped, why)
     try:
         value = read_plist(stripped)
         if BARE_KEY.search(stripped): value = plist_keywords_normalize(value)
         if type(value) is not Plist:
             raise PassepartoutError("A proposal is ONE property list such as (:TYPE :REQUEST :PAYLOAD (…)), not a list of other things.")
         return Action.of(value if PROPOSAL_CLAIMS.isdisjoint(map(folded, value)) else without(value, PROPOSAL_CLAIMS))
-    except PassepartoutError as error:
-        return Signal(payload={"sensor": SYNTAX_ERROR, "code": brief(stripped, 2000), "error": brief(error)})
+    except PassepartoutError as error: return unreadable(stripped, error)
 
 # %% ../nbs/16_reason.ipynb #eaf5b04b
 def message_action(text: str) -> Action:
@@ -255,16 +281,18 @@ async def reason_gate(agent, signal: Any) -> Signal:
         if not isinstance(verdict, Rejected): break
         log_about(agent, signal, f"DETERMINISTIC: attempt {attempt} was rejected by {verdict.gate}: {verdict.text}")
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
-        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **whose(thought)}})
+        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **whose(thought, verdict.gate)}})
     if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE: went_on(turn, signal, thought)
     return settle(agent, signal, candidate, verdict)
 
 loop_gate_reason = reason_gate
 
 # %% ../nbs/16_reason.ipynb #c057eb4a
-def whose(thought: Mapping) -> dict[str, Any]:
-    "For the next attempt: who proposed what was rejected, and how it was put."
-    return {"rejected": thought.get("provider"), "rejected_words": f"It was: {own_words(thought.get('proposal'))}\n" if thought else ""}
+def whose(thought: Mapping, gate: str | None = None) -> dict[str, Any]:
+    "For the next attempt: who proposed what was rejected, how it was put, and how it could have been read if it could not (`gate`: who rejected it)."
+    words = f"It was: {own_words(thought.get('proposal'))}\n" if thought else ""
+    if gate == "reader": words += f"One proposal at a time, and nothing else. {CALL_FORM}"
+    return {"rejected": thought.get("provider"), "rejected_words": words}
 
 # %% ../nbs/16_reason.ipynb #f3f1a763
 def went_on(turn: Any, signal: Signal, thought: Mapping) -> None:
@@ -274,13 +302,20 @@ def went_on(turn: Any, signal: Signal, thought: Mapping) -> None:
     turn.proposed = str(thought.get("proposal") or "")
 
 # %% ../nbs/16_reason.ipynb #17e4ec9d
-UNFIT = frozenset({"reader", "normaliser"})          # they refuse what has not the form of a proposal
+UNFIT = frozenset({"reader", "normaliser", "tools"})          # they refuse what has not the form of a proposal
 
 def give_up(turn: Any, unfit: list[str | None]) -> tuple[str, ...]:
     "The names of those who were `unfit`, of whom the `turn` keeps note: what follows in it is not worth as many attempts again."
     names = tuple([name for name in unfit if name is not None])
     if turn is not None: turn.unfit = names
     return names
+
+# %% ../nbs/16_reason.ipynb #0bacdc8a
+def misshapen(agent, action: Action, gate: str | None) -> bool:
+    "Does `action`, which `gate` refused, call a tool that is not there, or was it refused because there is no reason in it?"
+    name = pick(action.payload, "tool")
+    if not isinstance(name, str) or not name.strip(): return False
+    return name not in agent.tools or gate == "policy" and pick(action.payload, "explanation") is None
 
 # %% ../nbs/16_reason.ipynb #5c08abc5
 def others_first(agent, signal: Signal, unfit: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -291,8 +326,11 @@ def others_first(agent, signal: Signal, unfit: tuple[str, ...]) -> tuple[str, ..
 
 # %% ../nbs/16_reason.ipynb #3147224b
 def judgement_on(agent, candidate: Any, signal: Signal) -> Judgement:
-    "The gates' judgement of a candidate; a syntax error rejects itself, a disagreement of providers asks."
-    if isinstance(candidate, Action): return consider(agent, candidate, signal)
+    "The gates' judgement of a candidate; a syntax error rejects itself, a disagreement of providers asks, and what is misshapen is refused by the `tools`, whichever gate was first."
+    if isinstance(candidate, Action):
+        judgement = consider(agent, candidate, signal)
+        if isinstance(no := judgement.verdict, Rejected) and misshapen(agent, candidate, no.gate): judgement.verdict = replace(no, gate="tools")
+        return judgement
     if isinstance(candidate, Signal):
         return Judgement(Rejected(f"The proposal could not be read: {candidate.payload.get('error')}", "reader", EVENT))
     judgement = consider(agent, candidate.action, signal)

@@ -388,6 +388,12 @@ def test_json_becomes_exactly_one_call_whatever_stands_in_it(tool, args, explana
         if isinstance(value, str): assert action.payload["args"][name.lower().replace("-", "_")] == value
 
 
+@pytest.mark.parametrize("said, read", [("<think>Which day?</think>\n{}", "{}"), ("<thinking>\nWhich day?\n</thinking>\n{}", "{}"), ("Which day?\n</think>\n\n{}", "{}"), ("<think>Which day?", ""), ("<tool_call>\n{}\n</tool_call>", "{}"), ("[TOOL_CALLS] [{}]", "{}"), ("```json\n{}\n```", "{}")])
+def test_thoughts_and_marks_around_a_proposal_are_no_part_of_it(said, read):
+    json_ = json.dumps({"proposal": {"action": "message", "text": "A </think> stands in here, and ```x``` too."}})
+    assert proposal_text(said.replace("{}", json_)) == read.replace("{}", printed_proposal(json.loads(json_)))
+
+
 @given(st.text(max_size=200) | st.binary(max_size=100).map(lambda b: b.decode("latin-1")))
 def test_whatever_a_model_says_is_text_or_a_failure(said):
     try: assert isinstance(proposal_text(said), str)
@@ -424,6 +430,38 @@ async def test_what_a_server_proposes_passes_the_gates(tmp_path):
     async with serving(says(CALL)) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
         answer = await agent.handle("put the roof away somewhere")
         assert answer.approvals and (tmp_path / "memex" / "a.org").read_text().startswith("* TODO roof")
+
+
+async def test_json_that_is_no_proposal_has_another_attempt_and_does_not_make_its_server_rest(tmp_path):
+    wrong, right = says('{"action": "org-find", "args": {"query": "roof"}}'), says(json.dumps(SAID))
+    async with serving(*[wrong, right] * 4) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
+        for n in range(4): assert str(await agent.handle(f"how is it going with everything, once more {n}")).startswith("Nothing is due.")
+        assert "there is no action 'org-find'" in server.asked[1][1]["messages"][0]["content"] and len(server.asked) == 8
+
+
+NO_TOOL, NO_REASON = '{"tool": "read_note", "args": {"file": "a.org"}, "explanation": "The person wants to know about the roof."}', '{"name": "org-find", "arguments": {"query": "roof"}}'
+
+@pytest.mark.parametrize("said", [NO_TOOL, NO_REASON, NO_REASON.replace("query", "text"), '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :ARGS (:QUERY "roof" :LIMIT "many") :EXPLANATION "The person wants to know about the roof."))'])
+async def test_who_cannot_call_makes_way_and_alone_ends_in_words_for_a_person(said, tmp_path):
+    async with serving(says(said)) as server, agent_on(tmp_path, provider_cascade="near,reflex", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
+        assert "a.org:1" in str(await agent.handle("what do we know about the roof")) and len(server.asked) == 2
+        agent.provider_cascade = ("near",)
+        reply_ = await agent.handle("what do we know about the roof")
+        assert reply_.status == "rejected" and "not in the form in which it has to propose" in str(reply_) and "org-" not in str(reply_)
+
+
+async def test_a_model_is_told_where_an_argument_and_a_reason_have_their_place(tmp_path):
+    flat = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :QUERY "roof" :EXPLANATION "The person wants to know about the roof."))'
+    deep = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :ARGS (:QUERY "roof" :EXPLANATION "The person wants to know about the roof.")))'
+    async with serving(says(flat), says(deep), says("It is dry.")) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
+        assert str(await agent.handle("what do we know about the roof")) == "It is dry."
+        told = [body["messages"][0]["content"].split("REJECTED: ")[1].split("\n")[0] for _, body in server.asked[1:]]
+        assert told[0].endswith("Arguments of the tool stand within :ARGS.") and told[1].endswith("The explanation stands beside them.")
+
+
+async def test_a_model_that_only_thought_has_not_answered(tmp_path):
+    async with serving(says("<think>The person wants to know")) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
+        assert "thoughts, and no answer" in str(await agent.handle("how is it going with everything"))
 
 
 async def test_a_stream_that_breaks_falls_over_to_the_next_with_one_answer(tmp_path):

@@ -82,6 +82,27 @@ async def test_the_usual_ways_to_write_a_proposal_are_read(shown):
     assert agent.ran == ["x"]
 
 
+@pytest.mark.parametrize("said", [f"Sure! Here it is:\n\n{CALL}", f"{CALL}\nThat should do it.", f"{CALL}\n{CALL}", f"You proposed: {CALL}\nTool canary returned:\nx", "Tool canary returned:\nx", 'Here: {"proposal": {"action": "message", "text": "hi"}}',
+                                  '{"action": "canary"}', '{"proposal": {"action": "call", "tool": "can', '<function=canary>{"note": "x"}</function>', '[canary(note="x")]', "IDENTITY: You are Agent, an assistant"])
+async def test_what_is_no_answer_is_told_to_the_model_and_not_to_the_person(said):
+    agent = agent_with(said, CALL, "done")
+    assert await agent.handle("go") == "done" and agent.ran == ["x"]
+    told = agent.prompts[1][1].split("PREVIOUS PROPOSAL REJECTED")[1]
+    assert "could not be read" in told and f"It was: {said}" in told and '(:ACTION :CALL :TOOL "<name>"' in told and ":ACTION :MESSAGE" in told
+
+
+@pytest.mark.parametrize("said", ["[[file:roof.org][The roof]] is done.", "- [ ] call Pohl\n- [X] call Ana", "[1] is the offer of Pohl.", "The list (:A 1) is a property list.", "It is {done}.", "Write f(x = 1) into the notebook."])
+def test_words_with_brackets_in_them_are_an_answer(said):
+    assert parse_proposal(said).payload["text"] == said
+
+
+@pytest.mark.parametrize("said", ['{"name": "canary", "arguments": {"note": "x"}}', '[{"name": "canary", "parameters": {"note": "x"}}]', '{"tool": "canary", "args": {"note": "x"}}', '{"name": "propose", "arguments": {"proposal": {"action": "call", "tool": "canary", "args": {"note": "x"}}}}',
+                                  '{":TYPE": ":REQUEST", ":TARGET": ":TOOL", ":PAYLOAD": {":ACTION": ":CALL", ":TOOL": "canary", ":ARGS": {":NOTE": "x"}}}'])
+async def test_calls_in_the_forms_that_models_were_trained_to_write_are_read(said):
+    agent = agent_with(said, "done")
+    assert await agent.handle("go") == "done" and agent.ran == ["x"]
+
+
 @given(st.lists(st.sampled_from(["```", "`", "lisp", "\n", " ", "\t", "(", ")", ":A", '"x"', "text"]), max_size=30).map("".join))
 @settings(deadline=None, max_examples=examples(150))
 def test_stripping_fences_is_idempotent_on_what_is_a_list(text):

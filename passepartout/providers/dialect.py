@@ -177,4 +177,5 @@ def answer_of(heard: Heard, streamed: bool) -> str:
     if not said.strip(): raise BackendFailure("it sent an empty answer", why="it sent an empty answer")
     if streamed and doubled(heard.call or heard.text):
         raise BackendFailure("each piece of its answer came twice", why="each piece of its answer came twice")
-    return proposal_text(said)
+    if not (text := proposal_text(said)): raise BackendFailure("it sent thoughts, and no answer", why="it sent thoughts, and no answer")
+    return text
