@@ -3,6 +3,7 @@ import asyncio
 import json
 import os
 import re
+import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -400,6 +401,13 @@ def test_whatever_a_model_says_is_text_or_a_failure(said):
     except BackendFailure: pass
     try: read_json(said)
     except ValueError: pass
+
+
+@pytest.mark.parametrize("unit", [" ", "\n", "<think>", "</think", "{", "[{", "```", "<tool_call> ", '"name": "', "Tool x", "f(", "( "])
+def test_no_answer_takes_long_to_read(unit):
+    began = time.perf_counter()
+    parse_proposal(proposal_text(unit * 100000))
+    assert time.perf_counter() - began < 20          # a hang guard: what is quadratic takes minutes
 
 
 # Whole turns ------------------------------------------------------------------------------------------------------------

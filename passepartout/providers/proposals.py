@@ -181,7 +181,7 @@ def proposal_text(said: str) -> str:
     try: return proposal_in(plain)
     except ValueError: return plain
 
-_THOUGHT = Regex(r"\A\s*(?:<think(?:ing)?>(?:.*?</think(?:ing)?>|.*)|(?![({\[`<])(?:(?!<think).)*?</think(?:ing)?>)", re.S)
+_THOUGHT = Regex(r"\A\s*+(?:<think(?:ing)?>(?:.*?</think(?:ing)?>|.*)|(?![({\[`<])(?:(?!<think).)*?</think(?:ing)?>)", re.S)
 _AROUND = Regex(r"```(?:json)?\s*\n?(\{.*\})\s*```|<tool_call>\s*(\{.*\})\s*(?:</tool_call>)?|\[TOOL_CALLS\]\s*(\[.*\])", re.S)
 
 # %% ../../nbs/providers/proposals.ipynb #cb19cc0f
