@@ -968,3 +968,19 @@ def test_what_cannot_be_done_is_answered_with_what_was_asked(tmp_path, line, sai
     notes = {"a.org": "* TODO timer for eggs\n* TODO call Pohl\n* TODO tyres\n"}
     (answer,), files = play(tmp_path, notes, line)
     assert answer.startswith(said) and files == notes, answer
+
+
+PLACES = {"phd/thesis.md": "# Thesis\n- [ ] outline 📅 2026-11-25\n- [ ] figure\n", "projects/roof.org": "#+TITLE: The roof\n* TODO Tiles\nDEADLINE: <2026-11-18 Wed>\n* TODO Zinc\nDEADLINE: <2026-11-24 Tue>\n", "inbox.org": "* TODO Tyres\nDEADLINE: <2026-11-24 Tue>\n* Menu\n"}
+
+@pytest.mark.parametrize("line, has, lacks", [
+    ("anything overdue in the roof project?", "Tiles", "Tyres"), ("due in projects next week", "Zinc", "Tyres"), ("what is due in phd", "outline", "Tyres"), ("was ist nächste Woche in projects fällig", "Zinc", "Tyres"), ("tasks in phd", "figure", "Tyres"), ("tasks for phd", "figure", "Tyres"),
+    ("read projects/roof.org || what is due there", "Zinc", "Tyres"), ("tasks in phd || anything due there?", "outline", "Tyres"), ("what is due in projects || and next week?", "Zinc", "Tyres"), ("what is due there", "I don't know where “there” is", "Zinc"), ("find t || what is due there", "I don't know where", "Zinc"),
+    ("which tasks are there", "Tyres", "where “there”"), ("find t || only the open ones", "Tiles", "Menu"), ("what is due this week || only the overdue ones", "Tiles", "Tyres"), ("how many notes do I have?", "3 files: 2 in Org and 1 in Markdown, in 2 folders.", "I list tasks"), ("how many files are in phd", "1 file in phd.", "3"), ("how many notes are in attic", "No folder with notes", "3")])
+def test_a_question_about_one_place_is_answered_from_there(tmp_path, line, has, lacks):
+    answers, _ = play(tmp_path, PLACES, *line.split(" || "))
+    assert has in answers[-1] and lacks not in answers[-1], answers
+
+
+def test_two_folders_of_one_name_are_no_place(tmp_path):
+    answers, _ = play(tmp_path, {"a/work/x.org": "* TODO Ladder\nDEADLINE: <2026-11-24 Tue>\n", "b/work/y.org": "* TODO Paint\nDEADLINE: <2026-11-24 Tue>\n"}, "what is due in a/work", "overdue in work")
+    assert "Ladder" in answers[0] and "Paint" not in answers[0] and "Nothing is overdue" not in answers[1]

@@ -169,7 +169,7 @@ def half_said(request: Request, line: str) -> dict | None:
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #38df7446
-_FILES = Regex(r"(?:(?:list|show|which|what|how\s+many)\s+)(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:files|folders|notes)(?:\s+(?:do\s+(?:i|we)\s+have|are\s+there|i\s+have))?|where\s+are\s+my\s+(?:notes|files)", re.I)
+_FILES = Regex(r"(?:(?:list|show|which|what)\s+)(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:files|folders|notes)(?:\s+(?:do\s+(?:i|we)\s+have|are\s+there|i\s+have))?|where\s+are\s+my\s+(?:notes|files)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #934e15ea
 def in_other_words(request: Request, line: str) -> dict | None:
