@@ -160,6 +160,7 @@ _TASKS = (
 _DONE_IT = r"(?!(?:gekauft|eingepackt|besorgt)\b)(?:(?:ab|an|auf|aus|bei|ein|vor|zu|weg|los|mit|nach|um|durch|her|hin|rein|raus|runter|rauf|hoch|zurück|weiter|fest|frei|fertig|wieder)?ge\w{2,}(?:t|en)|\w{3,}iert|bezahlt|überwiesen|verschickt|bestellt|unterschrieben|beantwortet|erneuert)"
 _EDITS = (
     (r"(?:mache?|öffne) (?P<what>.+?) wieder(?: auf)?", "reopen {what}"),
+    (r"(?:benenne?|nenne?) (?:die |meine )?datei (?P<place>\S+) (?:um in|in) (?P<words>.+?)(?: um)?", "rename the file {place} to {words}"),
     (r"(?:benenne?|nenne?) (?P<what>.+?) (?:um in|in|jetzt|nun) (?P<words>.+?)(?: um)?", "rename {what} to {words}"),
     (r"(?:markiere?|setze?) (?P<what>.+?) (?:als|auf) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
     (r"(?:mache?|stelle?) (?P<what>.+?) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),

@@ -28,6 +28,7 @@ from .commands import Command
 from .dates import NoSuchDate, say_day
 from .editcalls import items_of
 from .edits import by_number, by_reference, by_words, corrected_title, edit, look, number_in, open_question, remind_of_it, settled
+from .filenames import touches_few
 from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, read_there, unknown_file
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
@@ -193,7 +194,7 @@ def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
         if about_it is None and day_offered(proposal, request, around) is not None: return None
     except NoSuchDate: return None
     return (proposal if proposal and proposal["payload"].get("tool", "org-find") not in READERS and proposal != appointment(request)
-            else None)
+            and touches_few(proposal) else None)
 
 # %% ../../nbs/reflex/grammar.ipynb #d0853ffe
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
