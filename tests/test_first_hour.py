@@ -984,3 +984,9 @@ def test_a_question_about_one_place_is_answered_from_there(tmp_path, line, has, 
 def test_two_folders_of_one_name_are_no_place(tmp_path):
     answers, _ = play(tmp_path, {"a/work/x.org": "* TODO Ladder\nDEADLINE: <2026-11-24 Tue>\n", "b/work/y.org": "* TODO Paint\nDEADLINE: <2026-11-24 Tue>\n"}, "what is due in a/work", "overdue in work")
     assert "Ladder" in answers[0] and "Paint" not in answers[0] and "Nothing is overdue" not in answers[1]
+
+
+@pytest.mark.parametrize("line, found", [("what links to the offers", "a.md:1 x.org:1"), ("what links to zinc", "x.org:1"), ("what links to b", "a.md:1 x.org:1"), ("what links to b.org", "a.md:1 x.org:1"), ("what links to plates", "")])
+def test_a_link_that_goes_on_to_a_heading_of_a_file_leads_to_both(tmp_path, line, found):
+    (answer,), _ = play(tmp_path, {"x.org": "* Plan\nSee [[file:b.org::*The offers]] and [[b#Zinc]].\n", "b.org": "* The offers\n** Zinc\n* Plates\n", "a.md": "A [b](b.org#the-offers).\n", "c.org": "* Zinc\n"}, line)
+    assert sorted(re.findall(r"^\d+\. (\S+)", answer, re.M)) == found.split(), answer

@@ -21,7 +21,7 @@ from .. import __version__
 from ..conditions import PassepartoutError
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
-VERSION = 25
+VERSION = 26
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
