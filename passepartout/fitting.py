@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/fitting.html.md"""
 
 # %% auto #0
 __all__ = ['command_reader', 'own_permissions', 'mandatory_gates', 'install_gates', 'gates_or_nothing', 'report_rules',
-           'install_tools', 'memex_tools', 'inbox_of', 'holders', 'dates_done', 'install_shell', 'try_sandbox',
-           'install_skills', 'follow_skills', 'surroundings', 'exact_form', 'install_providers', 'install_script',
-           'install_models', 'settle_in']
+           'install_tools', 'memex_tools', 'inbox_of', 'holders', 'all_paths', 'dates_done', 'install_shell',
+           'try_sandbox', 'install_skills', 'follow_skills', 'surroundings', 'exact_form', 'install_providers',
+           'install_script', 'install_models', 'settle_in']
 
 # %% ../nbs/18f_fitting.ipynb #dcf2cca9
 import os
@@ -117,8 +117,8 @@ def memex_tools(agent: Any) -> list:
     shared = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
     indexed = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
                if agent.upkeep is not None else {})
-    return [*note_tools(**shared, **indexed, inbox=inbox_of(agent)), *edit_tools(**shared, holders=partial(holders, agent), dates_done=partial(dates_done, agent)),
-            *file_tools(agent.settings.privacy_filter_tags)]
+    known = {"holders": partial(holders, agent), "dates_done": partial(dates_done, agent), "paths": partial(all_paths, agent)}
+    return [*note_tools(**shared, **indexed, inbox=inbox_of(agent)), *edit_tools(**shared, **known), *file_tools(agent.settings.privacy_filter_tags)]
 
 # %% ../nbs/18f_fitting.ipynb #9de2cb9b
 def inbox_of(agent: Any) -> str:
@@ -144,6 +144,14 @@ def holders(agent: Any, ident: str) -> list[str]:
         return index.reading(lambda: [path
                                       for path, in index.db.execute("SELECT file.path FROM node JOIN file ON file.id = node.file WHERE "
                                                                     "node.ident = ?", (ident,))]) if index else []
+    except IndexFailed: return []
+
+# %% ../nbs/18f_fitting.ipynb #e356ab1f
+def all_paths(agent: Any) -> list[str]:
+    "The names of all notes, as far as the index knows them."
+    from passepartout.indexing.indexfile import IndexFailed
+    index = agent.upkeep and agent.upkeep.index
+    try: return [path for path, _ in index.guarded(index.files).values()] if index else []
     except IndexFailed: return []
 
 # %% ../nbs/18f_fitting.ipynb #67876fb5

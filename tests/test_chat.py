@@ -378,3 +378,11 @@ def test_narrow_wide_and_resized_in_tmux(tmp_path):
         tall.keys("C-c"); tall.wait("(Ctrl-D leaves.)")
         tall.keys("C-d"); tall.wait("ended 0")
     finally: tall.close()
+
+
+def test_on_a_narrow_screen_an_agenda_has_no_padding_and_a_question_keeps_its_blanks():
+    from passepartout.terminal.render import Line, line_rows, tightened, wrapped
+    item = "  18:30 scheduled       TODO Japanese with Haruka  (languages/japanese.org:6)"
+    assert wrapped(tightened(item, 40), 40)[0] == "  18:30 scheduled  TODO Japanese with" and tightened(item, 80) == item
+    assert tightened("a  b      c\n    code     here", 40) == "a  b      c\n    code     here"
+    assert line_rows(Line("?", "run", "  rm      x", ""), 40)[-1][2] == "  rm      x"

@@ -929,12 +929,12 @@ def test_two_numbers_with_a_slash_are_a_day_where_they_can_be_nothing_else(tmp_p
 ROOF = {"roof.org": "#+TITLE: The roof\n* What happened\n* Offers\n", "samir.md": "# Samir Haddad\nchess\n", "plain.md": "no title\n", "lisbon.md": "---\ntitle: Lisbon\n---\n# Day one\n# Day two\n"}
 
 
-def test_a_whole_file_gets_another_title_and_its_name_is_left_to_who_keeps_the_links(tmp_path):
+def test_a_whole_file_gets_another_title_or_another_name(tmp_path):
     "“rename roof.org to Our roof” listed the headings of the file, and its title as a property went into a drawer that nobody reads it from."
-    answers, files = play(tmp_path, ROOF, "rename roof.org to Our roof", "rename samir.md to Samir", "rename lisbon.md to Lisbon in December", "rename roof.org to house.org", "rename plain.md to Something")
-    assert files["roof.org"] == "#+TITLE: Our roof\n* What happened\n* Offers\n" and files["samir.md"] == "# Samir\nchess\n", answers
-    assert files["lisbon.md"].startswith("---\ntitle: Lisbon in December\n---\n# Day one\n") and files["plain.md"] == "no title\n", answers
-    assert all(answer.startswith("I don't rename files: the links to") for answer in answers[3:]), answers
+    answers, files = play(tmp_path, ROOF, "rename roof.org to Our roof", "rename samir.md to Samir", "rename lisbon.md to Lisbon in December", "rename plain.md to Something", "show roof.org", "rename roof.org to house.org")
+    assert "#+TITLE: Our roof\n* What happened" in answers[4] and files["samir.md"] == "# Samir\nchess\n", answers
+    assert files["lisbon.md"].startswith("---\ntitle: Lisbon in December\n---\n# Day one\n") and files["Something.md"] == "no title\n", answers
+    assert files["house.org"].startswith("#+TITLE: Our roof\n") and "plain.md" not in files, answers
     assert play(tmp_path / "b", {"x.org": ":PROPERTIES:\n:ID: one\n:END:\n* a\n"}, "set property title of x.org to Roof")[1]["x.org"] == ":PROPERTIES:\n:ID: one\n:END:\n#+TITLE: Roof\n* a\n"
 
 
@@ -968,3 +968,25 @@ def test_what_cannot_be_done_is_answered_with_what_was_asked(tmp_path, line, sai
     notes = {"a.org": "* TODO timer for eggs\n* TODO call Pohl\n* TODO tyres\n"}
     (answer,), files = play(tmp_path, notes, line)
     assert answer.startswith(said) and files == notes, answer
+
+
+PLACES = {"phd/thesis.md": "# Thesis\n- [ ] outline 📅 2026-11-25\n- [ ] figure\n", "projects/roof.org": "#+TITLE: The roof\n* TODO Tiles\nDEADLINE: <2026-11-18 Wed>\n* TODO Zinc\nDEADLINE: <2026-11-24 Tue>\n", "inbox.org": "* TODO Tyres\nDEADLINE: <2026-11-24 Tue>\n* Menu\n"}
+
+@pytest.mark.parametrize("line, has, lacks", [
+    ("anything overdue in the roof project?", "Tiles", "Tyres"), ("due in projects next week", "Zinc", "Tyres"), ("what is due in phd", "outline", "Tyres"), ("was ist nächste Woche in projects fällig", "Zinc", "Tyres"), ("tasks in phd", "figure", "Tyres"), ("tasks for phd", "figure", "Tyres"),
+    ("read projects/roof.org || what is due there", "Zinc", "Tyres"), ("tasks in phd || anything due there?", "outline", "Tyres"), ("what is due in projects || and next week?", "Zinc", "Tyres"), ("what is due there", "I don't know where “there” is", "Zinc"), ("find t || what is due there", "I don't know where", "Zinc"),
+    ("which tasks are there", "Tyres", "where “there”"), ("find t || only the open ones", "Tiles", "Menu"), ("what is due this week || only the overdue ones", "Tiles", "Tyres"), ("how many notes do I have?", "3 files: 2 in Org and 1 in Markdown, in 2 folders.", "I list tasks"), ("how many files are in phd", "1 file in phd.", "3"), ("how many notes are in attic", "No folder with notes", "3")])
+def test_a_question_about_one_place_is_answered_from_there(tmp_path, line, has, lacks):
+    answers, _ = play(tmp_path, PLACES, *line.split(" || "))
+    assert has in answers[-1] and lacks not in answers[-1], answers
+
+
+def test_two_folders_of_one_name_are_no_place(tmp_path):
+    answers, _ = play(tmp_path, {"a/work/x.org": "* TODO Ladder\nDEADLINE: <2026-11-24 Tue>\n", "b/work/y.org": "* TODO Paint\nDEADLINE: <2026-11-24 Tue>\n"}, "what is due in a/work", "overdue in work")
+    assert "Ladder" in answers[0] and "Paint" not in answers[0] and "Nothing is overdue" not in answers[1]
+
+
+@pytest.mark.parametrize("line, found", [("what links to the offers", "a.md:1 x.org:1"), ("what links to zinc", "x.org:1"), ("what links to b", "a.md:1 x.org:1"), ("what links to b.org", "a.md:1 x.org:1"), ("what links to plates", "")])
+def test_a_link_that_goes_on_to_a_heading_of_a_file_leads_to_both(tmp_path, line, found):
+    (answer,), _ = play(tmp_path, {"x.org": "* Plan\nSee [[file:b.org::*The offers]] and [[b#Zinc]].\n", "b.org": "* The offers\n** Zinc\n* Plates\n", "a.md": "A [b](b.org#the-offers).\n", "c.org": "* Zinc\n"}, line)
+    assert sorted(re.findall(r"^\d+\. (\S+)", answer, re.M)) == found.split(), answer

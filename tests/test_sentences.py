@@ -743,3 +743,15 @@ def test_a_question_about_oneself_is_answered_with_its_days(text, start, end):
     ("Reifen wechseln löschen", "delete Reifen wechseln"), ("Steuer umbenennen in Steuer 2025", "rename Steuer to Steuer 2025"), ("Folien auf nächste Woche verschieben", "reschedule Folien to next week"), ("Treppe auf bezahlt setzen", "mark Treppe as bezahlt"), ("Buch lesen", None), ("kann ich die Folien auf Freitag verschieben", None)])
 def test_an_infinitive_at_the_end_is_a_command_when_it_is_one_of_ours(text, english):
     assert next(in_english(text, TODAY), None) == english
+
+
+@pytest.mark.parametrize("text, told", [
+    ("make me a table of my expenses", "a language model is needed"), ("create a chart from the meter readings", "a language model is needed"), ("make a cake tomorrow", "Shall it be a task or a note?"), ("set the phone number of Dentist to 0171 123", "set property phone of Dentist to 0171 123"), ("set page of Dentist to 150", "set property page of Dentist to 150"),
+    ("put glue on the list", "Which list do you mean?"), ("Leim auf die Liste", "Which list do you mean?"), ("revert the last change", "/undo")])
+def test_what_cannot_be_done_is_answered_with_its_own_reason(text, told):
+    assert told in said(text) and "I delete nothing" not in said(text)
+
+
+@pytest.mark.parametrize("text, title", [("make me a reminder to call Ana tomorrow", "call Ana"), ("create a new appointment: vet friday 9:00", "vet")])
+def test_something_of_ours_is_made_for_me_too(text, title):
+    assert args(text)["title"] == title

@@ -7,10 +7,10 @@ Docs: https://example.org/passepartout/indexing/entries.html.md"""
 # %% auto #0
 __all__ = ['LONE', 'ASCII', 'TAG_MARK', 'STATE_MARK', 'PROPERTY_MARK', 'GLUE', 'LINK', 'TO_FILE', 'KINDS', 'LIVE', 'HABIT',
            'ONCE', 'OPEN', 'DONE', 'TASK', 'HIDDEN', 'OUT_OF_SIGHT', 'MOST_TAGS', 'index_text', 'index_words', 'facet',
-           'property_facet', 'plain_tag', 'common_facets', 'facets', 'link_name', 'title_name', 'link_names',
-           'names_called', 'read_links', 'minute_of', 'time_of', 'date_row', 'expression_row', 'read_expression',
-           'read_stamp', 'Row', 'FileEntry', 'state_of', 'hidden_of', 'handed_down', 'body_of', 'words_key',
-           'file_entry']
+           'property_facet', 'plain_tag', 'common_facets', 'facets', 'link_name', 'heading_name', 'title_name',
+           'link_names', 'names_called', 'read_links', 'minute_of', 'time_of', 'date_row', 'expression_row',
+           'read_expression', 'read_stamp', 'Row', 'FileEntry', 'state_of', 'hidden_of', 'handed_down', 'body_of',
+           'words_key', 'file_entry']
 
 # %% ../../nbs/indexing/08g_entries.ipynb #74519f12
 import json
@@ -87,7 +87,7 @@ def facets(node: Node, tags: Sequence[str]) -> str:
 
 # %% ../../nbs/indexing/08g_entries.ipynb #c146bab2
 LINK = Regex(r"\[\[([^\[\]\n]+)\](?=[\[\]])")
-TO_FILE = Regex(r"\]\(([^()\s]+\.(?i:org|md|markdown))(?:#[^()\s]*)?\)")
+TO_FILE = Regex(r"\]\(([^()\s]+\.(?i:org|md|markdown)(?:#[^()\s]*)?)\)")
 
 # %% ../../nbs/indexing/08g_entries.ipynb #329c6a1b
 def link_name(target: str, file: str, markdown: bool) -> str:
@@ -95,9 +95,16 @@ def link_name(target: str, file: str, markdown: bool) -> str:
     target = target.split("|")[0].split("::")[0].strip()
     if target[:3].lower() == "id:": return target.strip()
     if target[:5].lower() == "file:": target, markdown = target[5:], True
-    if markdown and re.search(r"\.(?:org|md|markdown)$", target, re.I): return "file:" + normpath(join(dirname(file), target))
+    path = target.split("#")[0] if markdown else target
+    if markdown and re.search(r"\.(?:org|md|markdown)$", path, re.I): return "file:" + normpath(join(dirname(file), path))
     if re.match(r"[a-z][a-z+]*:", target): return ""
     return title_name(target.lstrip("*#").split("#")[0])
+
+# %% ../../nbs/indexing/08g_entries.ipynb #056dbcbe
+def heading_name(target: str) -> str:
+    "The words of the heading to which a link to a file goes on; empty for one that does not."
+    target = target.split("|")[0]
+    return " ".join(index_words((target.partition("::")[2] or target.partition("#")[2]).lstrip("*#"))) if target[:1] not in "*#" else ""
 
 # %% ../../nbs/indexing/08g_entries.ipynb #8bdd85fa
 def title_name(title: str) -> str:
@@ -118,7 +125,8 @@ def names_called(wanted: str, ident: str, title: str, place: int, file: str) -> 
     stem, told = file.rsplit("/", 1)[-1].rsplit(".", 1)[0], plain_text(title or "")
     if re.search(r"\.(?:org|md|markdown)$", wanted, re.I): fits = place == 0 and f"/{file}".lower().endswith("/" + wanted.lower().lstrip("./"))
     else: fits = any(f"{title_name(each)} ".startswith(f"{title_name(wanted)} ") for each in (told, _ARTICLE.sub("", told), *[stem] * (place == 0)))
-    return json.dumps([*link_names(title, ident), *link_names("", ident, file if place == 0 else None)] if fits else [])
+    within = [f"{name}#{' '.join(index_words(told))}" for name in link_names("", "", file)] if place else []
+    return json.dumps([*link_names(title, ident), *link_names("", ident, file if place == 0 else None), *within] if fits else [])
 
 # %% ../../nbs/indexing/08g_entries.ipynb #a7e417ff
 def read_links(outline: Outline) -> list[tuple[int, str]]:
@@ -126,7 +134,9 @@ def read_links(outline: Outline) -> list[tuple[int, str]]:
     starts, found = [n.start for n in outline.nodes], []
     for pattern, sign, markdown in ((LINK, "[[", outline.format == "markdown"), (TO_FILE, "](", True)):
         for m in pattern.finditer(outline.text) if sign in outline.text else ():
-            if name := link_name(m[1], outline.file, markdown): found.append((bisect_right(starts, m.start()) - 1, name))
+            if not (name := link_name(m[1], outline.file, markdown)): continue
+            node, within = bisect_right(starts, m.start()) - 1, heading_name(m[1])
+            found += [(node, name), *[(node, f"{name}#{within}")] * bool(within)]
     return found
 
 # %% ../../nbs/indexing/08g_entries.ipynb #dd1df369

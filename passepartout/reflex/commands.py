@@ -244,6 +244,7 @@ def resume_command(text: str, today: date) -> list[Command] | None:
 
 # %% ../../nbs/reflex/commands.ipynb #64816da4
 _RENAME = Regex(r"(?:rename|retitle)\s+(.+)|change\s+the\s+title\s+of\s+(.+)", re.I)
+_THE_FILE = Regex(r"(?:(?:the|my|our)\s+)?(?:file|page)\s+(?:called\s+|named\s+)?(.+)", re.I)
 _TAG = Regex(r"tag\s+(.+)|add\s+(?:the\s+|a\s+)?tags?\s+(.+)", re.I)
 _UNTAG = Regex(r"untag\s+(.+)|remove\s+(?:the\s+)?tags?\s+(.+)", re.I)
 _SET = Regex(r"set\s+(?:the\s+)?(?:property\s+([\w-]+)|([\w-]+)\s+property|(effort|category|location|birthday))\s+(?:of|on|for|in)\s+(.+)", re.I)
@@ -308,7 +309,8 @@ def field_command(text: str) -> list[Command] | None:
         if any(_QUOTED.match(right) and not _QUOTED.fullmatch(right.strip()) for _, right in cuts(found[1] or found[2], "to|as|into")):
             return decline("Behind the new title in quotes there is more, which I can't place. Name the heading first and the new title "
                            "last, for example: rename “Beds” in garden.org to “Beds 2027”")
-        return ([Command("rename", object_of(left), f"rename {{}} to “{new(right)}”", {"title": new(right)})
+        said = lambda left: (plain[1], {"file": True}) if (plain := _THE_FILE.fullmatch(left.strip())) else (left, {})
+        return ([Command("rename", object_of(said(left)[0]), f"rename {{}} to “{new(right)}”", {"title": new(right)} | said(left)[1])
                  for left, right in cuts(found[1] or found[2], "to|as|into")] or None)
     if (found := _SET.fullmatch(text)) and (found[1] or "").lower() != "priority":
         name = found[1] or found[2] or found[3]

@@ -27,6 +27,7 @@ from ..outline.recurrences import Rule, next_day, read_rule
 from .captures import decline, letter_for, propose_capture, say, tool_call
 from .commands import LATER, Command, object_of
 from .dates import read_day, say_day, shifted
+from .filenames import rename_file
 from .lookups import (Surroundings, address, name_of, node_at, way_of, clear, look_up, upper_headings, Outcome,
                                             question)
 from ..search import fold
@@ -455,12 +456,13 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
 
 # %% ../../nbs/reflex/editcalls.ipynb #1d1d2493
 def to_title(command: Command, place: Place, around: Surroundings, today: date, within: Sequence[Place]) -> Outcome:
-    "The proposal that gives a file, or its one heading at the top, another title; a message where it is called by its name alone, or the new name is one of a file."
+    "The proposal that gives a file, or its one heading at the top, another title; or the file another name, where that is meant."
     title, outline = command.args["title"], around.outline(place.file)
-    if (is_name := title.lower().endswith((".org", ".md"))) or outline.format == "markdown" and not outline.nodes[0].properties.get("TITLE"):
+    is_name = title.lower().endswith((".org", ".md", ".markdown")) or command.args.get("file")
+    if is_name or outline.format == "markdown" and not outline.nodes[0].properties.get("TITLE"):
         titles = [each for each in within if each.kind == "heading"]
         if len(titles) == 1 and not is_name: return carry_out(command, titles[0], around, today)
-        return decline(f"I don't rename files: the links to {place.file} would lead nowhere. “what links to {place.file}” shows them. Rename it in your editor, or with a program that changes the links as well, as Obsidian does.")
+        return rename_file(place.file, title, around)
     return tool_call("org-set-property", f"You asked to call {place.file} “{title}”", path=place.file, heading="", name="title", value=title)
 
 # %% ../../nbs/reflex/editcalls.ipynb #80740658

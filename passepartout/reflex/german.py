@@ -160,6 +160,7 @@ _TASKS = (
 _DONE_IT = r"(?!(?:gekauft|eingepackt|besorgt)\b)(?:(?:ab|an|auf|aus|bei|ein|vor|zu|weg|los|mit|nach|um|durch|her|hin|rein|raus|runter|rauf|hoch|zurück|weiter|fest|frei|fertig|wieder)?ge\w{2,}(?:t|en)|\w{3,}iert|bezahlt|überwiesen|verschickt|bestellt|unterschrieben|beantwortet|erneuert)"
 _EDITS = (
     (r"(?:mache?|öffne) (?P<what>.+?) wieder(?: auf)?", "reopen {what}"),
+    (r"(?:benenne?|nenne?) (?:die |meine )?datei (?P<place>\S+) (?:um in|in) (?P<words>.+?)(?: um)?", "rename the file {place} to {words}"),
     (r"(?:benenne?|nenne?) (?P<what>.+?) (?:um in|in|jetzt|nun) (?P<words>.+?)(?: um)?", "rename {what} to {words}"),
     (r"(?:markiere?|setze?) (?P<what>.+?) (?:als|auf) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
     (r"(?:mache?|stelle?) (?P<what>.+?) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
@@ -208,6 +209,9 @@ _DAYS = (
     (r"(?:worum|um was) (?:muss|müssen) (?:ich mich|wir uns) (?P<span>.+?) kümmern", "what is due {span}"),
     (r"(?:bin|habe?|haben) (?:ich|wir) (?P<span>.+?) (?:frei|zeit)", "am i free {span}"),
     (r"(?:hab|habe|haben|muss|müssen|bin|sind) (?:ich|wir) (?P<span>.+?) (?P<words>[\w-]+)", "do i have {words} {span}"),
+    (r"(?:was|ist (?:et)?was) (?:ist |steht |liegt )?(?P<span>.+?) (?:in|im) (?P<what>[\w/.-]+) (?:fällig|an|los|zu tun|geplant)", "what is due {span} in {what}"),
+    (r"(?:was|ist (?:et)?was) (?:ist |steht |liegt )?(?:in|im) (?P<what>[\w/.-]+) (?:fällig|an|los|zu tun|geplant)", "what is due in {what}"),
+    (r"wie ?viele? (?:notizen|dateien|seiten) (?:habe? ich|haben wir|gibt es|sind es)", "how many notes do I have"),
     (r"wie ?viele? (?P<words>(?!aufgaben\b|todos\b|termine\b|tage\b)[\w-]+) (?:habe? ich|haben wir|sind|gibt es) (?P<span>.+)", "how many {words} {span}"),
     (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
     (r"(?:(?:wann|was) (?:ist|habe? ich) )?(?:mein |meinen |der |den )?nächste[rns]? termin|was (?:kommt|steht|ist) als nächstes(?: an)?|was als nächstes",

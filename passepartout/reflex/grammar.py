@@ -8,9 +8,9 @@ Docs: https://example.org/passepartout/reflex/grammar.html.md"""
 __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'shell_line', 'timed', 'under_behind', 'only_a_file',
            'left_on_list', 'boxes_of', 'titled', 'reworded', 'list_goes_on', 'answer', 'pasted', 'day_offered',
            'exact_call', 'in_sequence', 'exact_form', 'misspelt', 'understood', 'translated', 'looked_for', 'is_called',
-           'mentioned', 'offered_before', 'which_of_two', 'completed', 'went_on', 'shown_more', 'spelled_out',
-           'read_as', 'from_now', 'from_day', 'clock', 'several_questions', 'of_models', 'understand', 'meant_by',
-           'not_understood']
+           'mentioned', 'offered_before', 'which_of_two', 'completed', 'went_on', 'asked_last', 'shown_more',
+           'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock', 'several_questions', 'of_models',
+           'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
 import re
@@ -28,6 +28,7 @@ from .commands import Command
 from .dates import NoSuchDate, say_day
 from .editcalls import items_of
 from .edits import by_number, by_reference, by_words, corrected_title, edit, look, number_in, open_question, remind_of_it, settled
+from .filenames import touches_few
 from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, read_there, unknown_file
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
@@ -38,6 +39,7 @@ from .paraphrases import paraphrased
 from .passed import in_time, next_time
 from .questions import asked
 from .reading import SHOW
+from .scopes import about_place, how_many
 from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
 from .reminders import appointment, remind
@@ -115,7 +117,7 @@ def titled(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/grammar.ipynb #e5a1e417
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, edit, unknown_file, under_behind,
                            alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, left_on_list,
+LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, how_long, when_is, is_it_then, is_it_done,
                              alone(recent), alone(find), inbox, look, alone(journal_of_today), by_words)
 
@@ -192,7 +194,7 @@ def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
         if about_it is None and day_offered(proposal, request, around) is not None: return None
     except NoSuchDate: return None
     return (proposal if proposal and proposal["payload"].get("tool", "org-find") not in READERS and proposal != appointment(request)
-            else None)
+            and touches_few(proposal) else None)
 
 # %% ../../nbs/reflex/grammar.ipynb #d0853ffe
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
@@ -302,16 +304,27 @@ def completed(request: Request, around: Surroundings) -> dict | None:
 _AFTER = Regex(r"(?:(?:and|what\s+about)\s+)?(?:the\s+)?(day|week)\s+after(?:\s+(?:that|this|it))?", re.I)
 
 def went_on(request: Request, around: Surroundings) -> dict | None:
-    "The agenda of the day or week after the days of the last question."
-    if not around.earlier or len(request.text) > 60 or not (found := _AFTER.fullmatch(request.text.strip().rstrip("?!. "))): return None
+    "The agenda of the day or week after the days of the last question, or of others in the place of that question."
+    if not around.earlier or len(request.text) > 60: return None
+    found, own = _AFTER.fullmatch(request.text.strip().rstrip("?!. ")), agenda(request) if request.words[:1] in (("and",), ("und",)) else None
+    if not found and not own: return None
     asked, before = Request.of(around.earlier[-1][0], request.today), replace(around, earlier=around.earlier[:-1])
     last = went_on(asked, before) or understood(asked, before) or translated(asked, before)
     args = last["payload"].get("args", {}) if last and last["payload"].get("tool") == "org-agenda" else {}
+    if own and not found:
+        elsewhere = args.get("folder") and "folder" not in own["payload"]["args"]
+        return {**own, "payload": {**own["payload"], "args": {**own["payload"]["args"], "folder": args["folder"]}}} if elsewhere else None
     if "end" not in args or args["end"] >= "9990": return None
     first = date.fromisoformat(args["end"][:10]) + timedelta(days=1)
     end = first + timedelta(days=6 if found[1].lower() == "week" else 0)
     return tool_call("org-agenda", f"You asked what is due after that, {say_day(first)}" + (f" to {say_day(end)}" if end > first else ""),
                      start=first.isoformat(), end=end.isoformat(), folder=args.get("folder"), question=args.get("question"))
+
+# %% ../../nbs/reflex/grammar.ipynb #007a55da
+def asked_last(request: Request, around: Surroundings) -> dict | None:
+    "What the last sentence was understood as."
+    asked, before = Request.of(around.earlier[-1][0], request.today), replace(around, earlier=around.earlier[:-1])
+    return understood(asked, before) or translated(asked, before) or misspelt(asked, before) or looked_for(asked, before)
 
 # %% ../../nbs/reflex/grammar.ipynb #86ebf154
 _MORE = Regex(r"(?:(?:show|see|give|tell)(?:\s+me)?\s+)?(?:the\s+)?(?:more|all(?:\s+of\s+them)?|rest|others)(?:\s+please)?|(?:zeige?(?:\s+mir)?\s+)?(?:mehr|alle|den\s+rest)", re.I)
@@ -319,11 +332,26 @@ _MORE = Regex(r"(?:(?:show|see|give|tell)(?:\s+me)?\s+)?(?:the\s+)?(?:more|all(?
 def shown_more(request: Request, around: Surroundings) -> dict | None:
     "The last search once more, with all that it can show; `None` when the last answer was no search that left something out."
     if not around.earlier or not _MORE.fullmatch(request.text.strip().rstrip("?!. ")) or " more not shown: " not in around.earlier[-1][1]: return None
-    asked, before = Request.of(around.earlier[-1][0], request.today), replace(around, earlier=around.earlier[:-1])
-    last = understood(asked, before) or translated(asked, before) or misspelt(asked, before) or looked_for(asked, before)
+    last = asked_last(request, around)
     if not last or last["payload"].get("tool") != "org-find": return None
     args = {name: value for name, value in last["payload"]["args"].items() if name not in ("quote", "limit")}
     return tool_call("org-find", f"You asked for all that has “{args['query']}”", **args, limit=50)
+
+# %% ../../nbs/reflex/grammar.ipynb #6cebb10f
+_ONLY = Regex(r"(?:and\s+|ok(?:ay)?,?\s+)?(?:(?:show|list|give)\s+(?:me\s+)?)?(?:(?:only|just)\s+)(?:the\s+|those\s+(?:that\s+are\s+)?|what\s+is\s+)?(?:still\s+)?(open|unfinished|undone|done|finished|overdue|late)(?:\s+(?:ones|tasks|things|items))?|(?:nur|bloß)\s+(?:die\s+)?(offenen|erledigten|überfälligen)", re.I)
+_STATES = {"open": "open", "unfinished": "open", "undone": "open", "offenen": "open", "done": "done", "finished": "done", "erledigten": "done"}
+
+def narrowed(request: Request, around: Surroundings) -> dict | None:
+    "only the open ones, just the overdue ones: of the last search or list"
+    if not around.earlier or not (found := _ONLY.fullmatch(request.text.strip().rstrip("?!. "))) or not (last := asked_last(request, around)): return None
+    state, tool, args = _STATES.get((found[1] or found[2]).lower(), "overdue"), last["payload"].get("tool"), last["payload"].get("args", {})
+    if tool == "org-find":
+        only = f"todo:{state}" if state != "overdue" else f"todo:open due:..{request.today - timedelta(1)}"
+        query = f"({args['query']}) {only}" if " OR " in args["query"] else f"{args['query']} {only}"
+        return tool_call("org-find", f"You asked for what is {state} of “{args['query']}”", **{**args, "query": query, "limit": 50})
+    if tool != "org-agenda": return None
+    if state == "overdue": return tool_call("org-agenda", "You asked what of it is overdue", view="overdue", folder=args.get("folder"))
+    return say("That list has only what is open." if state == "open" else "That list has only what is open. “what did I finish this week?” lists what is done.")
 
 # %% ../../nbs/reflex/grammar.ipynb #b3c9a2c8
 def spelled_out(around: Surroundings, today: date) -> Surroundings:
@@ -410,8 +438,8 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         if which_of_two(request, around): return decline(WHICH)
         if meant := offered_before(request, around):
             return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
-        return (completed(request, around) or went_on(request, around) or shown_more(request, around) or clock(request, around) or from_now(request, around)
-                or from_day(request, around) or several_questions(request, around)
+        return (completed(request, around) or went_on(request, around) or shown_more(request, around) or narrowed(request, around)
+                or clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)
                 or looked_for(request, around) or decline(not_understood(request, around)))
     except NoSuchDate as problem: return decline(problem.message)

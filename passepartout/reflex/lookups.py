@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reflex/lookups.html.md"""
 
 # %% auto #0
 __all__ = ['VAGUE', 'MOST_CHOICES', 'ENDING', 'Outcome', 'NotesChanged', 'Surroundings', 'address', 'name_of', 'node_at', 'Match',
-           'way_of', 'clear', 'look_up', 'upper_headings', 'headings_for', 'names_it', 'resembles', 'Question',
-           'question']
+           'way_of', 'clear', 'look_up', 'file_meant', 'upper_headings', 'headings_for', 'names_it', 'resembles',
+           'Question', 'question']
 
 # %% ../../nbs/reflex/lookups.ipynb #e6f79aec
 import re
@@ -93,6 +93,7 @@ VAGUE = FILLERS | frozenset("it them those these they he she him her everything 
                             "too not no work day week again back too also instead later".split())
 MOST_CHOICES = 9
 _ARTICLES = Regex(r"(?:(?:the|a|an|my|our|this|that)\s+)+(?=\S)", re.I)
+_KIND_BEFORE = Regex(r"(?:(?:the|my|our)\s+)?(?:task|to-?do|note|heading|section|reminder|entry|appointment|file|page)\s+(?:(?:called|named|about)\s+)?(?=\S)", re.I)
 _NOTES_BEHIND = Regex(r"\s+(?:notes?|entry|entries|section|things?|stuff)$", re.I)
 
 # %% ../../nbs/reflex/lookups.ipynb #c482eb09
@@ -120,11 +121,15 @@ def clear(text: str, way: int) -> bool:
 # %% ../../nbs/reflex/lookups.ipynb #8ca4f5ba
 def look_up(around: Surroundings, command: Command, today: date, spared: Callable[[Place], bool] | None = None) -> Match:
     "What the words of a command mean."
+    if command.args.get("file"): return file_meant(around, command.target)
     found, text = headings_for(around, command, today, spared), command.target
     if command.wants and found.way == 0: return found
     files = [(way, place) for place in files_called(around.notes(), text) if not place.hidden and (way := way_of(text, place)) < 9]
     if found.way and not any(way == 0 for way, _ in files) and _ARTICLES.match(text):
         return look_up(around, replace(command, target=_ARTICLES.sub("", text, count=1)), today, spared)
+    if found.kind in ("alike", "none") and (kind := _KIND_BEFORE.match(text)):
+        again = look_up(around, replace(command, target=text[kind.end():]), today, spared)
+        if again.kind in ("one", "several"): return again
     if command.wants or found.way == 0: return found
     best = min([way for way, _ in files], default=9)
     named = [place for way, place in files if way == best]
@@ -139,6 +144,14 @@ def look_up(around: Surroundings, command: Command, today: date, spared: Callabl
         again = look_up(around, replace(command, target=short), today, spared)
         return again if again.kind == "none" else Match("alike", again.places)
     return found
+
+# %% ../../nbs/reflex/lookups.ipynb #bb3d684f
+def file_meant(around: Surroundings, text: str) -> Match:
+    "The files that the words mean best."
+    files = [(way, place) for place in files_called(around.notes(), text) if not place.hidden and (way := way_of(text, place)) < 9]
+    best = min([way for way, _ in files], default=9)
+    named = tuple(place for way, place in files if way == best)
+    return Match("one" if len(named) == 1 else "several" if named else "none", named, best)
 
 # %% ../../nbs/reflex/lookups.ipynb #d7831e5b
 def upper_headings(place: Place, around: Surroundings) -> list[Place]:

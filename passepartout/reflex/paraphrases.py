@@ -52,6 +52,8 @@ _NAMED = (
     (r"(?:the )?(?P<what>phone|mobile|e-?mail(?: address)?|address) (?:of|for) (?P<who>.+)", "what do my notes say about {who} {what}"),
     (r"(?:under|below|beneath) (?:the |my |our )?(?P<what>[^:]{2,60}?),? (?:please )?(?:add|put|write):? (?P<words>[^:]+)", "add a task under {what}: {words}"),
     (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"),
+    (r"(?:make|create|write|set) (?:me|us) (?:an? )?(?:new )?(?P<words>(?:note|reminder|task|todo|appointment)\b.+)", "{words}"),
+    (r"(?:make|create|add) (?:an? )?(?:new )?(?P<words>appointment\b.+)", "{words}"),
     (r"(?:(?:next|list|show|my|all|upcoming) )*birthdays?", "find birthday"),
     (r"(?P<words>when|where|who) (?P<what>(?:(?:the|my|our|next) )?[\w' -]{2,60}?) (?P<who>is|are)", "{words} {who} {what}"))
 
@@ -59,7 +61,7 @@ _NAMED = (
 _CHANGED = (
     (r"(?:actually |no,? )?(?:make|turn) (?P<words>it|that|this|.{2,60}?) (?:in)?(?:to )?a (?:task|todo|to-do)", "mark {words} as todo"),
     (r"(?:set|put|change|shift) (?P<words>it|that|this|.{2,60}?) (?:to|for|on) (?P<when>(?:next )?\w+day(?: (?:at )?[\d:.]{1,5}(?: ?[ap]m)?)?"
-     r"|tomorrow|today|next week|[\d.]{3,10})", "move {words} to {when}"),
+     r"|tomorrow|today|next week|\d{1,2}\.\d{1,2}\.?(?:\d{2,4})?)", "move {words} to {when}"),
     (r"(?!.+ (?:is|are|was) )(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"),
     (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:(?:is|are) )?(?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
     (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),

@@ -61,7 +61,7 @@ def out_of_reach(request: Request, line: str) -> dict | None:
 # %% ../../nbs/reflex/reasons.ipynb #3d1f2d2b
 _ON_LIST = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:on|in)\s+(?:(?:my|the|our)\s+)([\w ]{0,30}?\w*liste?)", re.I)
 _BARE_LIST = Regex(r"(?:(?:my|the|our)\s+)?((?!(?:to-?do|new|an?|the)\b)[\w-]{2,20}(?:\s[\w-]{2,20})?\s+list|[\w-]{3,30}liste)", re.I)
-_SET_FIELD = Regex(r"set\s+(?:the\s+)?(\w+)\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|set\s+(?:the\s+)?property\s+(\w+)\s+(?:to\s+)?(\S+)\s+(?:on|of|for)\s+(.{1,80})", re.I)
+_SET_FIELD = Regex(r"(?:set|change|update)\s+(?:the\s+)?(\w+)(?:\s+(?:number|address|date))?\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|set\s+(?:the\s+)?property\s+(\w+)\s+(?:to\s+)?(\S+)\s+(?:on|of|for)\s+(.{1,80})", re.I)
 _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:into|in|to)\s+(\S{1,200}\.(?:org|md))""", re.I)
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
                     re.I)
@@ -128,6 +128,7 @@ def to_delete(request: Request, line: str) -> dict | None:
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #28682eb2
+_LAST_CHANGE = Regex(r"(?:please\s+)?(?:undo|revert|reverse|take\s+back|cancel|roll\s+back)\s+(?:the|my|your|that)\s+(?:last|previous|latest)\s+(?:change|edit|action|step|thing|one|command)s?", re.I)
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "undo my last change", "scratch that", "wrong one", "the wrong one", "that was the wrong one", "not that one", "no not that one",
@@ -137,7 +138,7 @@ _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "rev
 def by_command(request: Request, line: str) -> dict | None:
     "What is another command, or is not looked for."
     if (found := _HOW_TO.fullmatch(line)) and (shown := help_about(found[1] or found[2])): return say(shown)
-    if request.words[:1] == ("undo",) or " ".join(request.words) in _TAKE_BACK:
+    if request.words[:1] == ("undo",) or _LAST_CHANGE.fullmatch(line) or " ".join(request.words) in _TAKE_BACK:
         return decline("Undo is a command of its own: /undo in the chat, or passepartout undo.")
     if request.words[:2] == ("wake", "me"):
         return decline("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
@@ -152,6 +153,7 @@ def to_gardener(request: Request) -> dict | None:
     return decline("The gardener looks for dead links, stale tasks and notes that nothing links to, every night while the daemon runs. To have it look now: passepartout jobs run gardener")
 
 # %% ../../nbs/reflex/reasons.ipynb #66e117cf
+_MADE = Regex(r"(?:please\s+)?(?:(?:make|create|draw|prepare|build|give|write|mache?|erstelle?|schreibe?)\s+(?:me|us|mir|uns)\s+(?:an?|some|eine?n?)|(?:create|generate|draw|erstelle?)\s+(?:an?|some|eine?n?)|(?:make|prepare|build|mache?)\s+(?:an?|some|eine?n?)\s+(?:\w+\s+){1,3}?(?:of|from|out\s+of|aus|von|über)\s+(?:my|our|the|all|meinen?|meiner|unseren?|allen))\s+\w+.*", re.I)
 _WITHIN = Regex(r"(?:replace|substitute|exchange)\s+.{1,80}\s+(?:with|by)\s+.{1,80}|(?:fix|correct)\s+(?:the\s+|a\s+|all\s+)?(?:typos?|spelling|mistakes?)\b.{0,80}", re.I)
 
 def half_said(request: Request, line: str) -> dict | None:
@@ -165,11 +167,15 @@ def half_said(request: Request, line: str) -> dict | None:
     if again and request.words[0] in ("make", "let", "set", "have") or often and request.words[0] in ("make", "repeat", "set"):
         return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
                        "Or write it anew: todo water the ferns every 3 days")
-    if request.words[:1] == ("make",) and len(request.words) > 2: return decline(_EDITING)
+    if _MADE.match(line) and not {"note", "task", "todo", "reminder", "appointment"} & set(request.words[:5]): return decline(THINKING)
+    if request.words[:2] in (("make", "it"), ("make", "this"), ("make", "that"), ("make", "them")): return decline(_EDITING)
+    if request.words[:1] == ("make",) and len(request.words) > 2:
+        what = kept(request)[:80]
+        return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #38df7446
-_FILES = Regex(r"(?:(?:list|show|which|what|how\s+many)\s+)(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:files|folders|notes)(?:\s+(?:do\s+(?:i|we)\s+have|are\s+there|i\s+have))?|where\s+are\s+my\s+(?:notes|files)", re.I)
+_FILES = Regex(r"(?:(?:list|show|which|what)\s+)(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:files|folders|notes)(?:\s+(?:do\s+(?:i|we)\s+have|are\s+there|i\s+have))?|where\s+are\s+my\s+(?:notes|files)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #934e15ea
 def in_other_words(request: Request, line: str) -> dict | None:
@@ -203,6 +209,7 @@ def to_keep(request: Request, line: str) -> dict | None:
         what = kept(request)[:80]
         if first[0] == "add" and len(request.words) < 2: return decline("Shall it be a task or a note? Say “todo …” or “note: …”.")
         if found := _TO_LIST.fullmatch(request.text.strip().rstrip("?!. ")):
+            if found[2].strip().lower() in ("list", "liste", "the list", "the liste"): return decline(f"Which list do you mean? For example: add {found[1].strip()[:60]} to the shopping list")
             begun, what = list_begun(found[2], found[1]), re.sub('["“”„]', "", what)
             offer = f"Did you mean “{begun}”? Say “yes”, and I'll begin one. Or shall it" if begun else "Shall it"
             return decline(f"There is no list called “{found[2][:60]}” in your notes: that would be a heading or a file with boxes, “- [ ] "

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/toolbelt/edittools.html.md"""
 __all__ = ['PLANNED', 'ADDS', 'SETS', 'TAKES', 'PATH', 'HEADING', 'BELOW', 'FIRST', 'AROUND', 'Note', 'open_note', 'Editor',
            'moment', 'read_heading', 'state_meant', 'logged_like_others', 'todo_edit', 'begins_again', 'schedule_edit',
            'guessed_letters', 'refile_edit', 'full_name', 'archive_edit', 'add_edit', 'check_edit', 'priority_edit',
-           'set_edit', 'is_about_private', 'with_label', 'edit_tools', 'declare']
+           'set_edit', 'rename_edit', 'is_about_private', 'with_label', 'edit_tools', 'declare']
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #70024c75
 import os
@@ -80,6 +80,7 @@ class Editor:
     cache: NoteCache
     private: tuple[str, ...]
     holders: Callable[[str], Sequence[str]] = lambda ident: ()     # the files of the memex in which a heading has this ID
+    paths: Callable[[], Sequence[str]] = tuple                     # all files of the memex, where an index knows them
     dates_done: Callable[[], bool] = lambda: False                 # whether anything in the memex says when it was done
 
     def find(self, context: ToolContext, heading: str, argument: str = "path", new: bool = False, whole: bool = False) -> tuple[Note, Node]:
@@ -250,6 +251,27 @@ def set_edit(editor: Editor, context: ToolContext, heading: str, name: str, valu
                            "without an ID, or give it a new one. Nothing was changed.")
     return note.edit(set_property(note.outline, node, name, value), f"Set {name} of {editor.name(note.outline, node)} to “{value}”")
 
+# %% ../../nbs/toolbelt/12c_edittools.ipynb #321be895
+_IN_LINKS = frozenset('[]|#^\\<>"*?')
+
+def rename_edit(editor: Editor, context: ToolContext) -> list[FileEdit]:
+    "The edits that give a note another name and lead the links in other notes to it. Raises `RewriteError`."
+    from passepartout.outline.renames import relinked
+    note, file = open_note(context.resources["path"], editor.cache), context.resources["target"]
+    old, new = note.file.display, file.display
+    if os.path.splitext(new)[1].lower() != os.path.splitext(old)[1].lower():
+        raise RewriteError(f"{old} would be read as another kind of note under the name {new}. Keep the ending. Nothing was renamed.")
+    if file.kind != "missing": raise RewriteError(f"There is a {new} already, so nothing was renamed. Choose another name.")
+    if signs := _IN_LINKS & set(new): raise RewriteError(f"A link could not hold the sign {min(signs)} of {new}. Choose a name without it. Nothing was renamed.")
+    paths, edits, links = editor.paths(), [], 0
+    for other in (open_note(each, editor.cache) for each in context.resources.get("links") or () if each.display != old):
+        text, changed = relinked(other.outline, old, new, paths)
+        edits, links = edits + other.edit(text, f"Changed the links in {other.file.display}."), links + changed
+    text, own = relinked(note.outline, old, new, paths)
+    data = note.before if text == note.outline.text else note.bytes_of(text)
+    told = f"Renamed {old} to {new}" + (f" and changed {links + own} {'link' if links + own == 1 else 'links'}." if links + own else ".")
+    return [FileEdit(file, None, data, told), *edits, FileEdit(note.file, note.before, None, "The old name is free.")]
+
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #643110fc
 _SPOKEN_OF = (("path", "heading"), ("target", "under"), ("archive", ""))
 
@@ -272,7 +294,8 @@ def with_label(do: Editor, body: Callable) -> Callable:
     def labelled(*, context: ToolContext, **args):
         try: return body(context=context, **args)
         except PassepartoutError as error:
-            files = [each.display for each in context.resources.values() if each.kind == "file"]
+            every = [each for value in context.resources.values() for each in (value if isinstance(value, tuple) else (value,))]
+            files = [each.display for each in every if each.kind == "file"]
             if files: error.label = notes_label(files, is_about_private(do, context, args, error))
             raise
     return labelled
@@ -291,10 +314,11 @@ AROUND = Parameter("heading", "string", "the heading that the list stands below;
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #5a7b8962
 def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"),
-               holders: Callable[[str], Sequence[str]] = lambda ident: (), dates_done: Callable[[], bool] = lambda: False) -> list[Tool]:
+               holders: Callable[[str], Sequence[str]] = lambda ident: (), dates_done: Callable[[], bool] = lambda: False,
+               paths: Callable[[], Sequence[str]] = tuple) -> list[Tool]:
     """The tools that work on one heading of a note, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID;
-    `dates_done()`: whether tasks elsewhere say when they were done."""
-    do = Editor(cache or NoteCache(), tuple(private_tags), holders, dates_done)
+    `dates_done()`: whether tasks elsewhere say when they were done; `paths()`: all files, among which a link by a bare name chooses."""
+    do = Editor(cache or NoteCache(), tuple(private_tags), holders, paths, dates_done)
     def add(path, heading, title, kind, body, tags, keyword, scheduled, deadline, first, context):
         return add_edit(do, context, heading, title, kind, {"body": body, "tags": tags or (), "keyword": keyword, "scheduled": scheduled,
                                                             "deadline": deadline, "first": first})
@@ -319,13 +343,14 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
         return do.change(context, heading, lambda outline, node: edit_body(outline, node, text, mode.strip().lower()),
                          "Changed the text below {}" if heading.strip() else "Changed the text at the beginning of {}", whole=True)
     def box(path, heading, item, done, add, context): return check_edit(do, context, heading, item, done, add)
+    def name(path, target, links, context): return rename_edit(do, context)
     def read(path, heading, context): return read_heading(do, context, heading)
-    bodies = [with_label(do, body) for body in (read, add, todo, put, tag, plan, title, move, store, write, box)]
+    bodies = [with_label(do, body) for body in (read, add, todo, put, tag, plan, title, move, store, write, box, name)]
     return [Tool("org-read", "Show one heading with all below it", [READ_TAKES[0], HEADING], bodies[0], effects=READS, returns=LINES),
             *declare(*bodies[1:])]
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #8df48564
-def declare(add, todo, put, tag, plan, title, move, store, write, box) -> list[Tool]:
+def declare(add, todo, put, tag, plan, title, move, store, write, box, name) -> list[Tool]:
     "The declarations for the bodies of `edit_tools`."
     text, flag = lambda name, said, **more: Parameter(name, "string", said, **more), lambda name, said: Parameter(name, "boolean", said,
             default=False)
@@ -343,4 +368,5 @@ def declare(add, todo, put, tag, plan, title, move, store, write, box) -> list[T
         tool("org-refile", "Move a heading with all below it to another place, also in another note", [PATH, HEADING, text("target", "the note it goes to, may be the same", kind="path", access="write"), text("under", "the heading it goes below; empty for the end of the note", default="")], move, TAKES),
         tool("org-archive", "Move a heading with all below it to the archive of its note", [PATH, HEADING, text("archive", "the name of the note with _archive behind it", kind="path", access="write")], store, TAKES),
         tool("org-edit-body", "Replace the text below a heading, or put text behind or in front of it", [PATH, FIRST, text("text", "the lines"), text("mode", "replace, append or prepend", default="append")], write, TAKES),
-        tool("org-check", "Check off an item of a list, open it again, or add one", [PATH, AROUND, text("item", "its text"), Parameter("done", "boolean", "false opens it again", default=True), flag("add", "add it as a new item")], box, ADDS)]
+        tool("org-check", "Check off an item of a list, open it again, or add one", [PATH, AROUND, text("item", "its text"), Parameter("done", "boolean", "false opens it again", default=True), flag("add", "add it as a new item")], box, ADDS),
+        tool("org-rename-file", "Give a note another name or folder, and change the links to it", [PATH, text("target", "its new name", kind="path", access="write"), Parameter("links", "list", "the notes that link to it", required=False, kind="path", access="write")], name, TAKES)]

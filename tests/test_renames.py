@@ -1,0 +1,71 @@
+"""Another name for a file: the links to it go along, nothing else is touched, and undo brings both back."""
+import pytest
+from hypothesis import given, settings
+
+from conftest import examples
+from passepartout.org import parse_org
+from passepartout.outline.markdown import parse_markdown
+from passepartout.outline.renames import relinked, spans
+from passepartout.outline.rewrite import RewriteError
+from test_links import parsers, texts
+from test_reflex_turns import play as conversation
+
+NOTES = {"knee.md": "# Knee\nSee [plan](plan.org) and [[plan]].\n", "plan.org": "* Plan\n[[file:knee.md::*Knee][the knee]], <file:knee.md>, file:./knee.md and [[knee]]\n: [[file:knee.md]]\n",
+         "a.md": "A knee. [k](knee.md#knee), ![[knee]], [[knee.md|k]], [r][k]\n`[[knee]]`\n\n[k]: knee.md\n"}
+
+
+def play(folder, notes, *lines):
+    for name in notes: (folder / "memex" / name).parent.mkdir(parents=True, exist_ok=True)
+    return conversation(folder, notes, *lines)
+
+
+def test_each_kind_of_link_goes_along_and_undo_brings_all_back(tmp_path):
+    answers, files = play(tmp_path, NOTES, "rename knee.md to right knee.md")          # a bare address ends at the blank
+    assert files == NOTES and "The link to “./knee.md” in plan.org would not lead where it has to" in answers[0]
+    answers, files = play(tmp_path / "b", NOTES, "rename knee.md to right-knee.md")
+    assert files == {"right-knee.md": NOTES["knee.md"], "plan.org": "* Plan\n[[file:right-knee.md::*Knee][the knee]], <file:right-knee.md>, file:./right-knee.md and [[right-knee]]\n: [[file:knee.md]]\n",
+                     "a.md": "A knee. [k](right-knee.md#knee), ![[right-knee]], [[right-knee.md|k]], [r][k]\n`[[knee]]`\n\n[k]: right-knee.md\n"}, answers
+    answers, files = play(tmp_path / "c", NOTES, "rename knee.md to right-knee.md", "/undo")
+    assert files == NOTES, answers
+
+
+@pytest.mark.parametrize("line, told", [
+    ("rename knee.md to plan.md", "The link to “plan” in knee.md would not lead where it has to"), ("rename knee.md to a.md", "There is a a.md already"), ("rename knee.md to attic/knee.md", "no folder called “attic”"), ("rename knee.md to knee.org", "Keep the ending"), ("rename knee.md to knee.md", "called so already"), ("rename knee.md to k[1].md", "could not hold the sign")])
+def test_a_name_that_cannot_be_is_said_and_nothing_changes(tmp_path, line, told):
+    answers, files = play(tmp_path, NOTES, line)
+    assert told in answers[0] and files == NOTES, answers
+
+
+def test_a_change_of_case_and_a_file_that_is_called_a_file(tmp_path):
+    answers, files = play(tmp_path, NOTES, "rename the file knee to Knee.md")
+    assert "Knee.md" in files and "knee.md" not in files and "![[Knee]]" in files["a.md"], answers
+
+
+def test_many_notes_are_asked_about_first(tmp_path):
+    notes = {"x.md": "x\n", **{f"n{n}.md": "[[x]]\n" for n in range(5)}}
+    answers, files = play(tmp_path, notes, "rename x.md to y.md")
+    assert files == notes and "This needs your approval" in answers[0] and "n0.md, n1.md, n2.md and 2 more notes" in answers[0]
+    answers, files = play(tmp_path / "b", dict(list(notes.items())[:4]), "rename x.md to y.md")
+    assert files == {"y.md": "x\n", **{f"n{n}.md": "[[y]]\n" for n in range(3)}}, answers
+
+
+def test_a_note_that_goes_to_another_folder_takes_its_own_links_along(tmp_path):
+    answers, files = play(tmp_path, {"trips/t.org": "* t\n", "a.org": "[[file:trips/t.org]] [[file:pic.png]] [[./b.org]]\n", "b.org": "[[file:a.org]]\n"}, "rename a.org to trips/a.org")
+    assert files == {"trips/t.org": "* t\n", "trips/a.org": "[[file:t.org]] [[file:../pic.png]] [[../b.org]]\n", "b.org": "[[file:trips/a.org]]\n"}, answers
+
+
+@pytest.mark.parametrize("line, titles", [("rename the task call mama to phone mama", "* TODO phone mama\n"), ("done the task call mama", "* DONE call mama\n"), ("rename the task force to x", "* TODO call mama\n")])
+def test_the_kind_of_a_thing_before_its_name_is_no_part_of_the_name(tmp_path, line, titles):
+    _, files = play(tmp_path, {"a.org": "* TODO call mama\n* TODO task force\n"}, line)
+    assert titles in files["a.org"] and ("* TODO x\n" in files["a.org"]) == (" x" in line)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(texts, parsers)
+def test_a_rename_leaves_a_text_that_has_its_other_links_or_says_why_not(text, parser):
+    outline = parser[0](text, parser[1])
+    for new in ("d/c e.org", "b.org"):
+        try: after, changed = relinked(outline, "d/b.org", new, ("d/b.org", "d/a.org", "d/b.md"))
+        except RewriteError: continue
+        again = (parse_org if outline.format == "org" else parse_markdown)(after, outline.file)
+        assert len(spans(again)) == len(spans(outline)) and (changed or after == text)
