@@ -104,12 +104,14 @@ class Granting(Conversation):
             raise GrantRefused("It was not the permissions that asked, and no grant answers another gate. It can be allowed this one time.")
         return offer(tool, args, self.permissions.looked_up, session, until.timestamp(), scope, asks.rule.name if asks.rule else "")
 
-    def give(self, grant: Grant, row: dict) -> None:
+    def give(self, grant: Grant, row: dict) -> Grant:
         "Put a grant on the record, if it covers what was asked about. Raises `GrantRefused`."
         _, tool, args = self.call_of(row)
         if not covers(grant, tool, args, self.permissions.looked_up, row["session"]):
             raise GrantRefused("That grant was offered for something else.")
-        self.turns.show("grant", {"words": in_words(self.permissions.grants.give(grant, row["id"], "person")), "state": "given"}, "")
+        given = self.permissions.grants.give(grant, row["id"], "person")
+        self.turns.show("grant", {"words": in_words(given), "state": "given"}, "")
+        return given
 
     def grants(self, session: str | None = None) -> list[Grant]:
         "The grants that count now; of one session, or all."
@@ -171,8 +173,11 @@ class Answers(Lasting):
         where something is that cannot be brought back. `PassepartoutError` when the code does not fit, `Unconfirmed` when the words don't."""
         row = self.desk.find(approval, code, session)
         confirmed = self.desk.confirm(row, confirm)
-        if grant is not None: self.give(grant, row)
-        self.journal.approve(row["id"], by="person", session=session, confirmed=confirmed)
+        given = None if grant is None else self.give(grant, row)
+        try: self.journal.approve(row["id"], by="person", session=session, confirmed=confirmed)
+        except JournalError:
+            if given is not None: self.permissions.grants.revoke(given.id, "the agent: its question was over")
+            raise
         self.turns.show("approval", {"approval": row["id"], "state": "approved"}, "")
         back = Signal(payload={"sensor": APPROVAL_REQUIRED, "approval": row["id"]}, meta={"source": source, "session": session},
                       label=PERSON)

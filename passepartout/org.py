@@ -8,8 +8,8 @@ Docs: https://example.org/passepartout/org.html.md"""
 __all__ = ['LINK', 'NAMES', 'TAGS', 'PRIORITY', 'WORD', 'PLANNING', 'DRAWER', 'PROPERTY', 'SETTING', 'BLOCK', 'BLOCK_END',
            'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'Node', 'Keywords', 'read_keywords',
            'Below', 'Above', 'Outline', 'plain_text', 'other_names', 'Builder', 'read_headline', 'read_properties',
-           'find_blocks', 'block_ends', 'note_spans', 'read_settings', 'inside', 'read_heading', 'parse_org',
-           'read_file_node', 'print_outline']
+           'property_tags', 'find_blocks', 'block_ends', 'note_spans', 'read_settings', 'inside', 'read_heading',
+           'parse_org', 'read_file_node', 'print_outline']
 
 # %% ../nbs/08_org.ipynb #975c69ad
 import re
@@ -47,6 +47,11 @@ class Node:
     def open(self) -> bool:
         "True for something still to be done."
         return self.keyword is not None and not self.done
+
+    @property
+    def all_tags(self) -> tuple[str, ...]:
+        "Its own tags, and those that its properties name."
+        return self.tags if not self.properties else tuple(dict.fromkeys((*self.tags, *property_tags(self.properties))))
 
 # %% ../nbs/08_org.ipynb #85f33f1a
 @record
@@ -109,7 +114,7 @@ class Above(Below):
 
     def tags(self, node: Node) -> tuple[str, ...]:
         "Tags of `node` with those that file and parents hand down, outermost first."
-        return tuple(dict.fromkeys([tag for n in self.lineage(node) for tag in n.tags]))
+        return tuple(dict.fromkeys([tag for n in self.lineage(node) for tag in n.all_tags]))
 
 # %% ../nbs/08_org.ipynb #b376dbbe
 @record(eq=False)
@@ -216,8 +221,14 @@ def read_properties(drawer: str) -> dict[str, str]:
         found[name] = f"{found[name]} {value}" if more and name in found else value
     return found
 
+# %% ../nbs/08_org.ipynb #1f64dace
+def property_tags(properties: Mapping[str, Any]) -> list[str]:
+    "The words of the properties whose name says that they are tags."
+    return [word for name, value in properties.items() if name.endswith(("TAGS", "_TAG")) or name == "TAG"
+            for word in re.split(r"[\s:,#\"\[\]]+", str(value)) if word]
+
 # %% ../nbs/08_org.ipynb #78685a79
-SETTING = Regex(r"#\+((?i:title|filetags|todo|seq_todo|typ_todo|category|property)):[ \t]*([^\r\n]*)")
+SETTING = Regex(r"#\+((?i:title|filetags|\w+_tags|todo|seq_todo|typ_todo|category|property)):[ \t]*([^\r\n]*)")
 BLOCK, BLOCK_END, STARS = Regex(r"#\+(?i:begin)_(\S+)[^\n]*"), Regex(r"#\+(?i:end)_(\S+)[ \t\r]*$", re.M), Regex(r"^\*+ ", re.M)
 DEAD_KINDS = frozenset(("src", "example", "export", "comment"))
 PREAMBLE = Regex(r"(?>(?:[ \t]*(?:#[^\n]*)?\n)*)")
@@ -309,7 +320,8 @@ def parse_org(text: str, file: str = "", *, default: Keywords = Keywords(), modi
 def read_file_node(node: Node, text: str, settings: Mapping[str, list[str]]) -> None:
     "Fill in node 0 from the settings of the file and a drawer at its top."
     node.title = " ".join(settings.get("title", [])) or node.title
-    node.tags = tuple(dict.fromkeys(tag for line in settings.get("filetags", []) for tag in re.split(r"[:\s]+", line) if tag))
+    lines = [line for name, said in settings.items() if name.endswith("tags") for line in said]
+    node.tags = tuple(dict.fromkeys(tag for line in lines for tag in re.split(r"[:\s\"]+", line) if tag))
     pairs = [value.split(None, 1) for value in settings.get("property", []) if value]
     node.properties = {pair[0].upper(): (pair[1:] or [""])[0] for pair in pairs}
     if "category" in settings: node.properties["CATEGORY"] = settings["category"][-1]

@@ -75,7 +75,7 @@ def fold_outline(outline: Outline) -> list[Section]:
         title = name if up is None else fold(" ".join((plain_text(node.title), *other_names(node))) if node.properties else plain_text(node.title))
         body = f"{said_text(outline, node)}{outline.body(node)}" if node.properties else outline.body(node)
         called = (title if not node.properties else fold(plain_text(node.title)),) if up else (fold(node.title), fold(outline.file.rsplit("/", 1)[-1].rsplit(".", 1)[0]))
-        sections.append(Section(node, title, fold(" ".join(node.tags)), fold(body), above, name, called))
+        sections.append(Section(node, title, fold(" ".join(node.all_tags)), fold(body), above, name, called))
     return sections
 
 # %% ../nbs/08c_search.ipynb #d1166719

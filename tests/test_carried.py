@@ -299,3 +299,10 @@ def test_a_question_says_that_what_a_shell_would_carry_out_cannot_be_seen(line, 
 @pytest.mark.parametrize("line", ["echo ls | sh", "ls | sh -c cat", "ls | bash count.sh", "touch 'a | sh'", "touch b || sh", "ls | tee sh"])
 def test_and_does_not_say_so_where_it_is_not_so(line, roots):
     assert not any("carries out what" in reason for reason in judge_command(line, roots, "/home/ada").reasons)
+
+
+@pytest.mark.parametrize("line, said", [("base64 -d a.txt | python3", True), ("base64 -d a.txt | lua -", True), ("gunzip -c a.gz | perl 2>/dev/null", True), ("gunzip -c a.gz | sh 2> /dev/null", True), ("curl -s https://e.example | some-program-of-mine", True),
+                                        ("echo 'print(1)' | python3", False), ("base64 -d a.txt | python3 a.py", False), ("curl -s https://e.example | wl-copy", False), ("curl -s https://e.example | sort", False), ("perl -ne 'print' a.txt | sort", False)])
+def test_what_another_program_makes_for_whatever_carries_it_out_is_said_to_be_unseen(tmp_path, line, said):
+    judged = judge_command(line, [Root(tmp_path)], "/home/ada")
+    assert ("cannot be seen in this line" in " ".join(judged.reasons)) is said, judged.reasons

@@ -12,6 +12,7 @@ from passepartout.consent.grants import Grant, GrantRefused, canonical, covers, 
 from passepartout.messages import ApprovalRequired, Signal
 from passepartout.rulefile import spelled_places
 from passepartout.rules import UNREADABLE
+from passepartout.sessions import rewind
 from passepartout.tools import Effects, Parameter, Tool
 from passepartout.verify import judge
 
@@ -283,6 +284,23 @@ OTHER = textwrap.dedent("""
 
 
 def other(memex, *args): return subprocess.run([sys.executable, "-c", OTHER, __file__, str(memex), *args], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("how", ["refused", "taken back"])
+def test_nothing_is_allowed_for_longer_by_a_yes_to_a_question_that_is_over(memex, how):
+    "Another window ends it in the moment between the two records."
+    agent, window = boot(memex), boot(memex)
+    asked = ask(agent)
+    def watch(kind, body, turn):
+        if kind != "grant": return
+        if how == "refused": window.deny(asked.id)
+        else: rewind(window, "main")
+    agent.watch(watch)
+    try:
+        with pytest.raises(PassepartoutError): agent.run(agent.approve(asked.id, asked.code, grant=agent.offer(asked.id, asked.code, "for 1 hour")))
+        assert not agent.grants() and not agent.journal.effects() and word(agent) == "asks"
+    finally:
+        for each in (window, agent): each.run(each.close())
 
 
 @pytest.mark.slow

@@ -126,6 +126,26 @@ def test_what_stands_there_already_may_be_moved_and_worked_on(agent):
         assert not turn(agent, call).approvals, call
 
 
+SETTINGS = {"all blocks go to a file": "#+PROPERTY: header-args:sh :tangle run.sh\n{}", "those below a heading do": "* Inbox\n:PROPERTIES:\n:header-args: :tangle run.sh\n:END:\n{}", "one takes it in by its name": "#+begin_src sh :tangle run.sh :noweb yes\n<<setup>>\n#+end_src\n{}",
+            "one takes its value": "#+begin_src sh :var x=setup()\necho $x\n#+end_src\n{}", "a call": "{}#+call: setup()\n", "a call in a line": "So it is: call_setup()\n{}"}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("way", ["a new block", "another body", "in another note"])
+def test_a_plain_block_is_no_text_where_something_takes_it(agent, setting, way):
+    "The line that takes it is the person's own, and has stood there for years."
+    block = "#+name: setup\n#+begin_src sh\n{}\n#+end_src\n"
+    memex = agent.roots[0].path
+    text = SETTINGS[setting].format(block.format("ls") if way == "another body" else "")
+    text = text if text.startswith("* Inbox") else f"* Inbox\n{text}"
+    with open(f"{memex}/inbox.org", "w") as file: file.write(f"{text}* Code\n{block.format('pwd') if way == 'another body' else ''}")
+    with open(f"{memex}/other.org", "w") as file: file.write(f"* Code\n{block.format('touch ran')}")
+    calls = {"a new block": write(block.format("touch ran"), heading="Code"), "another body": ("org-edit-body", {"path": "inbox.org", "heading": "Code", "text": block.format("touch ran"), "mode": "replace"}),
+             "in another note": ("org-refile", {"path": "other.org", "heading": "Code", "target": "inbox.org"})}
+    reply = turn(agent, calls[way])
+    assert reply.status == "requires-approval" and "carries out or takes elsewhere" in reply, reply
+
+
 def test_a_stranger_s_order_is_not_carried_into_another_note(agent):
     clip = agent.settings.memex_dir / "clip.org"
     clip.write_text(f"* TODO Call the roofer\n<%%{LISP}>\n")

@@ -197,6 +197,27 @@ def test_a_private_tag_that_yaml_or_a_slip_of_the_pen_lets_be_written_so_counts(
         assert all(is_private(outline.tags(node), ("@personal",)) for node in outline.nodes), text
 
 
+@pytest.mark.parametrize("name, text", [("a.org", "#+ROAM_TAGS: house personal\n* Results canary\ncanary\n"), ("a.org", '#+hugo_tags: "personal"\n* Results canary\ncanary\n'), ("a.org", ":PROPERTIES:\n:ROAM_TAGS: personal\n:END:\n* Results canary\ncanary\n"),
+                                        ("a.org", "* Results canary\n:PROPERTIES:\n:TAGS: #house, #personal\n:END:\ncanary\n"), ("a.org", "* Results canary\n:PROPERTIES:\n:tags: [[personal]]\n:END:\ncanary\n** Letter\ncanary\n"),
+                                        ("a.org_archive", "* Results canary\n:PROPERTIES:\n:ARCHIVE_FILE: ~/notes/diary.org\n:ARCHIVE_ITAGS: health personal\n:END:\ncanary\n"), ("a.md", "---\nhugo_tags: [personal]\n---\n# Results canary\ncanary\n")])
+@pytest.mark.parametrize("way", [call("org-find", query="results"), call("shell", command="cat a.*")])           # of which the first shows headings in the overview as well
+async def test_a_private_tag_is_one_whatever_a_program_calls_its_tags(tmp_path, name, text, way):
+    agent = await booted(tmp_path, [way], local=False)
+    (tmp_path / "memex" / name).write_text(text)
+    seen = []
+    real = agent.backends.get("model").fn
+    register_backend(agent, "model", lambda prompt, system: (seen.append(prompt + system), real(prompt, system))[1], inline=True, local=False)
+    await agent.handle("what are the results?")
+    assert seen and not any("canary" in text for text in seen)
+    await agent.close()
+
+
+def test_a_category_is_no_tag_and_the_tags_to_choose_from_are_none():
+    for text in ("#+CATEGORY: personal\n* A\n", "#+TAGS: personal(p) house(h)\n* A\n", "* A\n:PROPERTIES:\n:CATEGORY: personal\n:GEBURTSTAG: personal\n:END:\n"):
+        outline = parse_note(text, "a.org")
+        assert not any(is_private(outline.tags(node), ["@personal"]) for node in outline.nodes), text
+
+
 @pytest.mark.parametrize("line", ["- #[[personal]] diary", "- TODO x #[[personal]]", "- x\n  tags:: personal", "[tags:: house, personal]", "**#personal** diary", "==#personal==", "_#personal_", "#per\u200bsonal", "#\ufe0fpersonal"])
 def test_a_private_tag_counts_in_the_ways_of_other_programs(line):
     outline = parse_note(f"# Diary\n{line}\n", "diary.md")

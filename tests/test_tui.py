@@ -209,14 +209,15 @@ def test_a_yes_counts_only_when_it_can_be_meant():
         clock.now += after
         guard.pressed()
         return guard.objection()
-    guard.seen((80, 24), False)
+    guard.seen((80, 24), range(20), 60)
     assert "Read it first" in presses(0.5) and "more below" in presses(1)
-    guard.seen((80, 24), True)
+    guard.seen((80, 24), range(40, 60), 60); assert "21 to 40 of 60" in presses(5)
+    guard.seen((80, 24), range(20, 40), 60)
     assert presses(1) == "" and "too fast" in presses(0.05) and presses(1) == ""
-    guard.seen((60, 24), True)                               # another size shows other lines
+    guard.seen((60, 24), range(20), 20)                               # another size shows other lines
     assert "Read it first" in presses(0.2) and presses(1) == ""
-    guard.seen((29, 24), True); assert "too small" in presses(5)
-    guard.seen((80, 7), True); assert "too small" in presses(5)
+    guard.seen((29, 24), range(20), 20); assert "too small" in presses(5)
+    guard.seen((80, 7), range(20), 20); assert "too small" in presses(5)
 
 
 @pytest.mark.slow

@@ -82,7 +82,7 @@ def outline_focus(targets: LinkTargets, wanted: str, private: tuple[str, ...]) -
     parent = outline.nodes[node.parent] if node.parent >= 0 else None
     near = [n for n in outline.children(parent) if n is not node] if parent else []
     nearest = sorted(sorted(near, key=lambda n: abs(n.index - node.index))[:MOST_NEAR], key=lambda n: n.index)
-    return Focus(head_of(outline.file, node.line, node.keyword, node.title if node.index else "", node.tags),
+    return Focus(head_of(outline.file, node.line, node.keyword, node.title if node.index else "", node.all_tags),
                  is_private(outline.tags(node), private), outline.body(node), tuple([name(n) for n in outline.lineage(node)[:-1]]),
                  tuple([name(n) for n in list(outline.children(node))[:MOST_NEAR]]), tuple([name(n) for n in nearest]),
                  tuple([mention(o, n, private) for o, n in linked_nodes(targets, outline, node)]))

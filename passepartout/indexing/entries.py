@@ -253,9 +253,10 @@ def file_entry(outline: Outline) -> FileEntry:
     tree, name = tree_hashes(outline, own), index_text(" ".join((outline.nodes[0].title, *other_names(outline.nodes[0]), outline.file)))
     rows, words, handed, below = [], [], [], {-1: ""}
     for node in outline.nodes:
-        at, up, tags, shown = node.index, node.parent, " ".join(node.tags), plain_text(node.title)
-        handed.append((handed[up] if not node.tags else tuple(dict.fromkeys((*handed[up], *node.tags)))[:MOST_TAGS]) if up >= 0
-                      else node.tags[:MOST_TAGS])
+        at, up, own_tags, shown = node.index, node.parent, node.all_tags, plain_text(node.title)
+        tags = " ".join(own_tags)
+        handed.append((handed[up] if not own_tags else tuple(dict.fromkeys((*handed[up], *own_tags)))[:MOST_TAGS]) if up >= 0
+                      else own_tags[:MOST_TAGS])
         called = " ".join((shown, *other_names(node))) if at and node.properties else shown
         title, mine, above, facts = index_text(called) if at else name, index_text(tags) if tags else "", below[up], facets(node, handed[at])
         if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine)

@@ -49,7 +49,7 @@ def own_end(outline: Outline, node: Node) -> int:
     return line_span(outline.text, last)[1] if last > node.body_start else node.body_start
 
 # %% ../../nbs/outline/08fca_insertions.ipynb #7c79a8fd
-WIDE = Regex(r"^[ \t]*#\+(?:startup|archive|setupfile|link|priorities|columns|constants|tags|filetags|title|category|property|(?:seq_|typ_)?todo):", re.I | re.M)
+WIDE = Regex(r"^[ \t]*#\+(?:startup|archive|setupfile|link|priorities|columns|constants|tags|\w+_tags|filetags|title|category|property|(?:seq_|typ_)?todo):", re.I | re.M)
 
 # %% ../../nbs/outline/08fca_insertions.ipynb #c63eba5b
 def body_lines(text: str, format: str) -> list[str]:

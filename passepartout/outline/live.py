@@ -133,6 +133,16 @@ def _end(kind: str, closing: Regex | None, found: re.Match, text: str) -> int:
 
 _TICKS, _PARENTHESES = Regex(r"`{3,}|~{3,}"), Regex(r'\\.|"(?:[^"\\]|\\.)*"|[()]', 16)
 
+# %% ../../nbs/outline/08l_live.ipynb #36539f9a
+_SAID = Regex(r"^[ \t]*(?:#\+begin_src|#\+headers?:|#\+property:[ \t]*header-args|:header-args)([^\n]*)|^[ \t]*#\+call:", 2 | 8)
+_CALLED, _NAMED = Regex(r"(?<!\w)call_([^\s(\[]{1,60})[(\[]"), Regex(r"^[ \t]*#\+name:[ \t]*(\S+)", 2 | 8)
+_BLOCK, _NOTHING = Regex(r"^[ \t]*#\+begin_src\b.*?(?:^[ \t]*#\+end_src[^\n]*|\Z)", 2 | 8 | 16), Regex(rf"[ \t]+(?:{_HARMLESS}|:(?:tangle|noweb)[ \t]+no\b)", 2)
+
+def _code(text: str) -> Iterator[str]:
+    "The blocks of code of an Org page in which something is done with blocks."
+    used = any(said[1] is None or re.search(r"[ \t]:", _NOTHING.sub("", said[1])) for said in _SAID.finditer(text))
+    if used or "call_" in text and not {*_NAMED.findall(text)}.isdisjoint(_CALLED.findall(text)): yield from (found[0].strip() for found in _BLOCK.finditer(text))
+
 # %% ../../nbs/outline/08l_live.ipynb #36ad0bf9
 def _closed(text: str, at: int, most: int = 20_000) -> int:
     "Behind the parenthesis that closes the one at `at`; the end of the line when none does."
@@ -147,7 +157,9 @@ def orders_in(name: str, text: str) -> list[tuple[str, str]]:
     "(what it is, the piece) for everything in the text of the file `name` that a program would carry out."
     low, kind = text.lower(), as_note(name).lower().rpartition(".")[2]
     found = [*_found(_EDITORS, text, low), *(("settings for an editor", piece) for piece in _settings(text))]
-    if kind == "org": found += _found(_ORG, text, low)
+    if kind == "org":
+        found += _found(_ORG, text, low)
+        if "#+begin_src" in low: found += (("code in a page whose blocks a program carries out or takes elsewhere", piece) for piece in _code(text))
     if kind in ("md", "markdown"):
         found += [*_found(_MARKDOWN, text, low), *(("a head of which a reader builds something", piece) for piece in _front(text))]
     if kind in ("org", "md", "markdown") and "![" in text: found += (("a picture that is fetched from elsewhere", piece) for piece in _pictures(text))

@@ -95,7 +95,7 @@ def read_lines(text: str) -> dict[str, Any]:
     return read_front_matter(ASSIGNED.sub(r"\1: ", text))
 
 # %% ../../nbs/outline/08a_markdown.ipynb #05f1ac89
-TAGGED = Regex(r"""(?:^([ \t]*)(?:[?-][ \t]+)*|[{,][ \t]*)["']?(?:tags?|keywords?)["']?[ \t]*:(?=[ \t\r\[{"']|$)|^\?[ \t]+["']?tags?["']?[ \t\r]*$""", re.I | re.M)
+TAGGED = Regex(r"""(?:^([ \t]*)(?:[?-][ \t]+)*|[{,][ \t]*)["']?(?:(?:[\w-]+[_-])?tags?|keywords?)["']?[ \t]*:(?=[ \t\r\[{"']|$)|^\?[ \t]+["']?tags?["']?[ \t\r]*$""", re.I | re.M)
 SPELLED = Regex(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U(000[0-9a-f]{5}|0010[0-9a-f]{4}))", re.I)
 CUT = Regex(r"\\\r?\n[ \t]*")
 IN_QUOTES = Regex(r'"(?>(?:[^"\\]|\\.)*)(?:"|\Z)', re.S)

@@ -22,6 +22,7 @@ from .places import Places
 from .script import END, SPLIT, Pipeline, Script, Simple, any_hole
 from .single import judge_parts
 from .syntax import read_script
+from .talk import keeps_text
 from .tree import LONGEST
 from .within import SHELLS, several
 from .words import Impure, bad_character, unseen_character
@@ -40,14 +41,18 @@ class Judged:
 _SAID_BETWEEN, _AMPERSAND = Regex(r"'[^']*(?:'|\Z)|\"(?>[^\"\\]|\\.?)*(?:\"|\Z)", re.S), Regex(r"[<>]&|\|\|")
 
 def unseen_orders(text: str) -> str:
-    "What to tell a person of a line in which a shell reads what another program makes; nothing where that stands in the line."
+    "What to tell a person of a line in which a shell, or a program of which nobody knows what it does with that, reads what another program makes; nothing where that stands in the line."
     pieces = _AMPERSAND.sub(lambda sign: ";" if sign[0] == "||" else ">", _SAID_BETWEEN.sub("''", text[:LONGEST])).split("|")
     for left, right in zip(pieces, pieces[1:]):
         said = [word for word in re.split(r"[;&({\n]", left)[-1].split() if "=" not in word]
-        heard = re.split(r"[;&)}]", right.lstrip("&"))[0].split()
+        heard = re.sub(r"\d?>+\s*\S+", "", re.split(r"[;&)}]", right.lstrip("&"))[0]).split()
         while heard and heard[0] in ("sudo", "env", "exec", "command"): heard.pop(0)
         maker, shell = ((words or [""])[0].rpartition("/")[2] for words in (said, heard))
-        if maker in ("", "echo", "printf") or shell not in SHELLS or heard[1:] and re.match(r"-\w*c|[^-<>]", heard[1]): continue
+        if maker in ("", "echo", "printf") or not shell or heard[1:] and re.match(r"-\w*c|[^-<>]", heard[1]): continue
+        if shell not in SHELLS:
+            if keeps_text(shell, heard[1:]) or not all(word[:1] in "-<" for word in heard[1:]): continue
+            return (f"{shown(shell)} reads what {shown(maker)} gives it. Whether it carries that out, nobody here knows, and it cannot be seen in this line. "
+                    f"To see it first, run the line without {shown(shell)}.")
         return (f"{shell} carries out what {shown(maker)} gives it, whatever that is, and it cannot be seen in this line. To see it first, "
                 f"run the line without {shell}.")
     return ""

@@ -31,13 +31,20 @@ MOMENT_S, BURST_S, LEAST_COLUMNS, LEAST_ROWS = 0.6, 0.12, 30, 8
 class Guard:
     "Whether a key can be meant as a yes."
     def __init__(self, clock: Callable[[], float] = time.monotonic):
-        self.clock, self.since, self.key, self.before, self.ended, self.size = clock, clock(), float("-inf"), float("-inf"), False, (0, 0)
+        self.clock, self.since, self.key, self.before, self.size, self.lines, self.unseen = clock, clock(), float("-inf"), float("-inf"), (0, 0), 0, set()
 
-    def changed(self) -> None: "Something else stands on the screen now."; self.since, self.ended = self.clock(), False
-    def seen(self, size: tuple[int, int], end: bool) -> None:
-        "So big is the window, and the end of the question is on it, or not."
-        if size != self.size: self.changed()
-        self.size, self.ended = size, self.ended or end
+    def changed(self) -> None: "Something else stands on the screen now."; self.since, self.lines = self.clock(), 0
+    def seen(self, size: tuple[int, int], shown: range, lines: int) -> None:
+        "So big is the window, and these of the question's `lines` are on it."
+        if size != self.size or self.lines not in (0, lines): self.changed()
+        if not self.lines: self.unseen = {*range(lines)}
+        self.size, self.lines = size, lines
+        self.unseen.difference_update(shown)
+
+    @property
+    def ended(self) -> bool:
+        "Was every line of the question on the screen?"
+        return self.lines > 0 and not self.unseen
 
     def pressed(self) -> float:
         "A key was pressed; its moment, to be compared later."
@@ -49,7 +56,9 @@ class Guard:
         if self.size[0] < LEAST_COLUMNS or self.size[1] < LEAST_ROWS: return "The window is too small to read this. Make it larger."
         if self.key - self.since < MOMENT_S: return "Read it first; then press y."
         if self.key - self.before < BURST_S: return "That came too fast for a key."
-        return "" if self.ended else "There is more below. Scroll to its end, then press y."
+        if self.ended: return ""
+        if not self.unseen or max(self.unseen) == self.lines - 1: return "There is more below. Scroll to its end, then press y."
+        return f"Lines {min(self.unseen) + 1} to {max(self.unseen) + 1} of {self.lines} were not on the screen. Scroll through them, then press y."
 
 # %% ../../nbs/tui/questions.ipynb #3addeb17
 class Field(Input):
@@ -120,6 +129,7 @@ class Asking(Barred):
 
     def on_mount(self) -> None:
         self.set_interval(0.1, self.look)
+        self.watch(self.query_one(Rows), "scroll_y", self.look, init=False)
         self.show()
 
     def update(self, waiting: Sequence[Any]) -> None:
@@ -144,7 +154,8 @@ class Asking(Barred):
     def look(self) -> None:
         "Note what can be seen. Of a screen that is being taken away, the rows go first, and the clock may still ring."
         if (rows := next(iter(self.query(Rows)), None)) is None: return
-        self.guard.seen((rows.size.width, self.size.height), bool(rows.rows) and rows.scroll_offset.y + rows.size.height >= len(rows.rows))
+        top = rows.scroll_offset.y
+        self.guard.seen((rows.size.width, self.size.height), range(top, min(top + rows.size.height, len(rows.rows))), len(rows.rows))
 
 # %% ../../nbs/tui/questions.ipynb #cae7470e
 class Answering(Asking):
