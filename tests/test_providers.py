@@ -21,11 +21,11 @@ from passepartout.providers.catalogue import Nearby, Service
 from passepartout.providers.gemini import Gemini
 from passepartout.providers.ollama import Ollama
 from passepartout.providers.openai_compatible import OpenAICompatible
-from passepartout.providers.proposals import printed_proposal, proposal_text
+from passepartout.providers.proposals import printed_proposal, proposal_schema, proposal_text
 from passepartout.providers.wire import Provider
 from passepartout.reason import parse_proposal
 from passepartout.redaction.secrets import Secret, Vault
-from passepartout.tools import ToolRegistry
+from passepartout.tools import Tool, ToolRegistry
 
 KEY = "sk-Kd2Zq81w0Pq7Lm3X"
 SAID = {"proposal": {"action": "message", "text": "Nothing is due. – ü\u2028 (really)"}}
@@ -400,6 +400,30 @@ def test_whatever_a_model_says_is_text_or_a_failure(said):
     except BackendFailure: pass
     try: read_json(said)
     except ValueError: pass
+
+
+def has_to_be_there(schema):
+    "The definitions that a value of this schema cannot do without, in one of its alternatives or another."
+    if "$ref" in schema: return {schema["$ref"].split("/")[-1]}
+    inner = [*schema.get("anyOf", ()), *[each for name, each in schema.get("properties", {}).items() if name in schema["required"]], *([schema["items"]] if schema.get("minItems") else [])]
+    return set().union(*map(has_to_be_there, inner))
+
+
+def test_nothing_that_gemini_is_sent_has_to_be_there_at_each_depth():
+    asked_of = provider("https://127.0.0.1", "gemini")
+    asked_of.tools.register(Tool("find", "Find", {"query": "string", "limit": {"type": "integer", "required": False}}, body=str))
+    needs = {name: has_to_be_there(each) for name, each in asked_of.schema()["$defs"].items()}
+    for _ in needs: needs = {name: found.union(*[needs[each] for each in found]) for name, found in needs.items()}
+    assert [name for name, found in needs.items() if name in found] == []
+    assert "expression" in has_to_be_there(proposal_schema(asked_of.tools)["$defs"]["expression"])
+
+
+async def test_a_schema_that_gemini_refuses_costs_a_question_and_not_the_answer():
+    no = {"error": {"code": 400, "message": "ref loops are only supported if they include optional property values, but one was found at $defs.expression", "status": "INVALID_ARGUMENT"}}
+    part = lambda text: {"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}]}
+    async with serving(reply(no, "400 Bad Request"), reply({"error": {"code": 400, "message": "Request contains an invalid argument.", "status": "INVALID_ARGUMENT"}}, "400 Bad Request"), reply(part("On Friday."))) as server:
+        assert await asked(server.url, "gemini", stream=False) == "On Friday."
+        assert ["responseJsonSchema" in json.dumps(body) for _, body in server.asked] == [True, False, False] and "tools" not in server.asked[2][1]
 
 
 # Whole turns ------------------------------------------------------------------------------------------------------------

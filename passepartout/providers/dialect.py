@@ -64,6 +64,7 @@ class Speaking:
     "How a question is written down for one kind of server, and its answer read."
     forms: tuple[str, ...] = ("schema", "tool", "plist")
     strict = False                     # does the server want the strict kind of schema?
+    loops = True                       # does it take a schema in which a field that has to be there refers to what it is a part of?
 
     def request(self, q: Question) -> tuple[str, dict]: "The path behind the endpoint, and the document to send."; raise NotImplementedError
     def key_header(self, key: str) -> dict[str, str]: return {"authorization": f"Bearer {key}"}

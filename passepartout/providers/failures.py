@@ -23,7 +23,7 @@ _NO_CREDIT = Regex(r"insufficient_quota|credit balance|billing|payment|insuffici
 _NO_KEY = Regex(r"api.?key.{0,20}(not valid|invalid)|invalid.{0,12}api.?key|API_KEY_INVALID|authentication_error", re.I)
 _NO_MODEL = Regex(r"model_not_found|model.{0,80}(not found|does not exist|not available|is not supported)|no such model|unknown model",
                   re.I)
-_FORM = Regex(r"response_?format|json_?schema|responsejsonschema|response_?schema|schema|grammar|tool|function|\bformat\b", re.I)
+_FORM = Regex(r"response_?format|json_?schema|responsejsonschema|response_?schema|schema|grammar|tool|function|\bformat\b|ref loops?\b|invalid argument", re.I)
 _DELAY = Regex(r'"retryDelay":\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
 
 # %% ../../nbs/providers/failures.ipynb #eb0d4e95

@@ -18,7 +18,7 @@ from .dialect import Dialect, Heard, Question, counted
 # %% ../../nbs/providers/gemini.ipynb #2c3ca3eb
 class Gemini(Dialect):
     "Generate content, with a schema for the proposal."
-    forms = ("schema", "tool", "plist")
+    forms, loops = ("schema", "tool", "plist"), False
 
     def key_header(self, key: str) -> dict[str, str]: return {"x-goog-api-key": key}
 

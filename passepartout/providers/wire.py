@@ -59,7 +59,7 @@ class Reached:
         "The schema for the tools as they are now; made once for each state of the registry."
         if self._made[0] is not self.tools.state:
             strict = self.dialect.strict and can_be_strict(self.tools)
-            self._made = (self.tools.state, proposal_schema(self.tools, strict))
+            self._made = (self.tools.state, proposal_schema(self.tools, strict, self.dialect.loops))
         return self._made[1]
 
 # %% ../../nbs/providers/wire.ipynb #5cd8f00c
