@@ -426,6 +426,16 @@ async def test_a_schema_that_gemini_refuses_costs_a_question_and_not_the_answer(
         assert ["responseJsonSchema" in json.dumps(body) for _, body in server.asked] == [True, False, False] and "tools" not in server.asked[2][1]
 
 
+async def test_no_function_is_forced_upon_a_model_that_thinks_first():
+    "Newer models of Anthropic refuse that with HTTP 400."
+    thoughtful = lambda head, body: reply({"type": "error", "error": {"type": "invalid_request_error", "message": "tool_choice forces tool use"}}, "400 Bad Request") if body.get("tool_choice", {}).get("type") not in (None, "auto", "none") \
+        else reply({"type": "message", "content": [{"type": "thinking", "thinking": "", "signature": "s"}, {"type": "text", "text": "Let me see."}, {"type": "tool_use", "id": "t", "name": "propose", "input": SAID}], "stop_reason": "tool_use"})
+    async with serving(thoughtful) as server:
+        assert await asked(server.url, "anthropic", stream=False) == PLIST
+        (_, body), = server.asked
+    assert body["tools"][0]["name"] == "propose" and body["tool_choice"]["disable_parallel_tool_use"] is True
+
+
 # Whole turns ------------------------------------------------------------------------------------------------------------
 
 @asynccontextmanager

@@ -26,7 +26,7 @@ class Anthropic(Dialect):
                 "messages": [{"role": "user", "content": q.prompt}], "stream": q.stream}
         if q.form == "tool":
             body["tools"] = [{"name": "propose", "description": "Propose one action to the gates.", "input_schema": q.schema}]
-            body["tool_choice"] = {"type": "tool", "name": "propose"}
+            body["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": True}
         return "/v1/messages", body
 
     def piece(self, heard: Heard, data: dict) -> bool | None:
