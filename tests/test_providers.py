@@ -197,8 +197,6 @@ ERRORS = {
     "no choices": (reply({"choices": []}), "no answer", True, None),
     "cut off": (reply({"choices": [{"message": {"content": '{"proposal": {'}, "finish_reason": "length"}]}), "Raise answer_tokens", False, None),
     "refused": (reply({"choices": [{"message": {"refusal": "I cannot."}, "finish_reason": "stop"}]}), "refused to answer", False, None),
-    "no proposal": (reply({"choices": [{"message": {"content": '{"proposal": {"action": "approve"}}'}, "finish_reason": "stop"}]}), "no proposal", True, None),
-    "half a proposal": (reply({"choices": [{"message": {"content": '{"proposal": {"action": "call"'}, "finish_reason": "stop"}]}), "no proposal", True, None),
     "error in the stream": (stream(sse({"choices": [{"delta": {"content": "{"}}]}, {"error": {"message": "upstream", "code": 502}})), "broke off with an error", True, None),
     "garbage in the stream": (stream(sse({"choices": [{"delta": {"content": "{"}}]}, "{\x00oops")), "broken JSON", True, None),
     "packed": (reply(b"\x1f\x8b", more="content-encoding: gzip\r\n"), "packed", True, None),
@@ -434,6 +432,27 @@ async def test_no_function_is_forced_upon_a_model_that_thinks_first():
         assert await asked(server.url, "anthropic", stream=False) == PLIST
         (_, body), = server.asked
     assert body["tools"][0]["name"] == "propose" and body["tool_choice"]["disable_parallel_tool_use"] is True
+
+
+FIND, WHEN = {"query": "roof"}, {"start": "2026-11-20"}
+CALLED = printed_proposal({"name": "org-find", "arguments": FIND})
+
+def openai_calls(ids, places):
+    call = lambda n, part: {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": places[n], **part}]}, "finish_reason": None}]}
+    named = lambda n, name, args: [call(n, {"id": ids[n], "type": "function", "function": {"name": name, "arguments": ""}}), *(call(n, {"function": {"arguments": piece}}) for piece in args)]
+    return stream(sse(*named(0, "org-find", ['{"query"', ': "roof"}']), *named(1, "org-agenda", [json.dumps(WHEN)])[:1 if places[0] == places[1] else 2], {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}, "[DONE]"))
+
+def anthropic_calls():
+    block = lambda n, name, args: [{"type": "content_block_start", "index": n, "content_block": {"type": "tool_use", "id": f"t{n}", "name": name, "input": {}}}, {"type": "content_block_delta", "index": n, "delta": {"type": "input_json_delta", "partial_json": json.dumps(args)}}, {"type": "content_block_stop", "index": n}]
+    return stream(sse({"type": "message_start", "message": {"content": []}}, *block(1, "org-find", FIND), *block(2, "org-agenda", WHEN), {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"}, named=True))
+
+SEVERAL = {"openai": [openai_calls(["a", "b"], [0, 1]), openai_calls(["a", "b"], [0, 0]), reply({"choices": [{"message": {"tool_calls": [{"id": i, "type": "function", "function": {"name": name, "arguments": json.dumps(args)}} for i, name, args in (("a", "org-find", FIND), ("b", "org-agenda", WHEN))]}, "finish_reason": "tool_calls"}]})],
+           "anthropic": [anthropic_calls(), reply({"type": "message", "content": [{"type": "tool_use", "id": "a", "name": "org-find", "input": FIND}, {"type": "tool_use", "id": "b", "name": "org-agenda", "input": WHEN}], "stop_reason": "tool_use"})],
+           "gemini": [reply({"candidates": [{"content": {"parts": [{"functionCall": {"name": "org-find", "args": FIND}}, {"functionCall": {"name": "org-agenda", "args": WHEN}}]}, "finishReason": "STOP"}]})]}
+
+@pytest.mark.parametrize("name, answer", [(name, answer) for name, answers in SEVERAL.items() for answer in answers])
+async def test_of_several_functions_the_first_is_called_by_whatever_name(name, answer):
+    async with serving(answer) as server: assert await asked(server.url, name) == CALLED
 
 
 # Whole turns ------------------------------------------------------------------------------------------------------------

@@ -34,11 +34,12 @@ class Anthropic(Dialect):
         if kind == "message_stop": return None
         if kind == "message":
             heard.stop = _STOPS.get(data.get("stop_reason"), "end")
-            return any([_block(heard, block) for block in data.get("content") or ()])
-        if kind == "content_block_start": return _block(heard, data["content_block"])
+            return any([_block(heard, block, n) for n, block in enumerate(data.get("content") or ())])
+        if kind == "content_block_start": return _block(heard, data["content_block"], data.get("index"))
         if kind == "message_delta": heard.stop = _STOPS.get(data["delta"].get("stop_reason"), "end")
         if kind != "content_block_delta": return False
-        return heard.add(heard.call, data["delta"].get("partial_json")) | heard.add(heard.text, data["delta"].get("text"))
+        json_ = data["delta"].get("partial_json")
+        return bool(json_ and heard.takes(data.get("index")) and heard.add(heard.call, json_)) | heard.add(heard.text, data["delta"].get("text"))
 
     def tokenizing(self, text: str, model: str) -> tuple[str, dict]:
         return "/v1/messages/count_tokens", {"model": model, "messages": [{"role": "user", "content": text}]}
@@ -66,7 +67,8 @@ def _blocks(system: str, marks: tuple[int, ...]) -> str | list[dict]:
 # %% ../../nbs/providers/anthropic.ipynb #0aaac46a
 _STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refused"}
 
-def _block(heard: Heard, block: dict) -> bool:
-    "Take a block in, as far as it is there."
-    if block.get("type") == "tool_use": return bool(block.get("input")) and heard.add(heard.call, json.dumps(block["input"]))
+def _block(heard: Heard, block: dict, place: int | None) -> bool:
+    "Take in a block, the one at this `place` of the answer, as far as it is there."
+    if block.get("type") == "tool_use":
+        return heard.takes(place, block.get("id"), block.get("name")) and bool(block.get("input")) and heard.add(heard.call, json.dumps(block["input"]))
     return block.get("type") == "text" and heard.add(heard.text, block.get("text"))

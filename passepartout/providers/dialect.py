@@ -49,6 +49,8 @@ class Heard:
     stop: str | None = None
     size: int = 0
     took: Usage | None = None
+    function: str | None = None        # the name in the call that is taken
+    first: tuple | None = None         # its place among several, and its identity
 
     def add(self, parts: list[str], piece: Any) -> bool:
         "Add `piece` to `parts`, if it is text and there is any; whether there was."
@@ -57,7 +59,17 @@ class Heard:
         parts.append(piece)
         return True
 
-    def said(self) -> str: return "".join(self.call or self.text)
+    def takes(self, place: Any, ident: str | None = None, name: str | None = None) -> bool:
+        "Is this a piece of the call that is taken, the first? Keeps its `name`, where that is said. Some servers count all calls as the first, so an identity counts too."
+        if self.first is None: self.first = place, ident
+        if place != self.first[0] or ident and self.first[1] and ident != self.first[1]: return False
+        self.function = self.function or name
+        return True
+
+    def said(self) -> str:
+        "The words so far, or the arguments of `propose`; of another function the call as a whole."
+        said = "".join(self.call or self.text)
+        return said if not self.call or self.function in (None, "propose") else f'{{"name": {json.dumps(self.function)}, "arguments": {said}}}'
 
 # %% ../../nbs/providers/dialect.ipynb #9361e5cd
 class Speaking:

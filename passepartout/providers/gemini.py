@@ -75,7 +75,8 @@ _STOPS = {"STOP": "end", "MAX_TOKENS": "length",
                            "MISSING_THOUGHT_SIGNATURE", "CONTINUATION", "OTHER"))}
 
 def _part(heard: Heard, part: dict) -> bool:
-    "Take in a part of the answer that is no thought: text, or the call of our function, which comes whole."
+    "Take in a part of the answer that is no thought: text, or the first call of a function, which comes whole."
     call = part.get("functionCall")
-    if call and call.get("name") == "propose" and isinstance(call.get("args"), dict): return heard.add(heard.call, json.dumps(call["args"]))
+    if call and isinstance(call.get("args"), dict):
+        return not heard.call and heard.takes(0, None, call.get("name")) and heard.add(heard.call, json.dumps(call["args"]))
     return heard.add(heard.text, part.get("text"))

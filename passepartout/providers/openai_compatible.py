@@ -61,7 +61,9 @@ class OpenAICompatible(Requesting):
         for choice in data.get("choices") or ():
             part = choice.get("delta") or choice.get("message") or {}
             said |= heard.add(heard.text, part.get("content"))
-            for call in part.get("tool_calls") or (): said |= heard.add(heard.call, (call.get("function") or {}).get("arguments"))
+            for n, call in enumerate(part.get("tool_calls") or ()):
+                made = call.get("function") or {}
+                if heard.takes(call.get("index", n), call.get("id"), made.get("name")): said |= heard.add(heard.call, made.get("arguments"))
             if part.get("refusal"): heard.stop = "refused"
             if end := choice.get("finish_reason"):
                 heard.stop = heard.stop or {"length": "length", "content_filter": "refused", "error": None}.get(end, "end")
