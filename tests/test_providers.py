@@ -18,6 +18,7 @@ from passepartout.net.eventstream import Events, Lines, read_json
 from passepartout.net.httpclient import Http
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import Nearby, Service
+from passepartout.providers.failures import took_nothing
 from passepartout.providers.gemini import Gemini
 from passepartout.providers.ollama import Ollama
 from passepartout.providers.openai_compatible import OpenAICompatible
@@ -453,6 +454,16 @@ SEVERAL = {"openai": [openai_calls(["a", "b"], [0, 1]), openai_calls(["a", "b"],
 @pytest.mark.parametrize("name, answer", [(name, answer) for name, answers in SEVERAL.items() for answer in answers])
 async def test_of_several_functions_the_first_is_called_by_whatever_name(name, answer):
     async with serving(answer) as server: assert await asked(server.url, name) == CALLED
+
+
+@pytest.mark.parametrize("said, read", [("The roof is done.", "The roof is done."), ('{"name": "org-find", "arguments": {"query": "roof"}}', CALLED), ("<think>Which roof?</think>On Friday.", "On Friday.")])
+async def test_what_groq_will_not_pass_on_as_a_call_is_what_the_model_said(said, read):
+    no = reply({"error": {"message": "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.", "type": "invalid_request_error", "code": "tool_use_failed", "failed_generation": said}}, "400 Bad Request")
+    async with serving(no) as server:
+        p = provider(server.url, dialect=OpenAICompatible(forms=("tool", "plist")))
+        assert [await p("?", ""), await p("?", "")] == [read] * 2 and all("tools" in body for _, body in server.asked)
+        assert not took_nothing(HttpFailed("", 400, no.decode().split("\r\n\r\n")[1])) and took_nothing(HttpFailed("", 400, "{}"))
+        await p.http.close()
 
 
 # Whole turns ------------------------------------------------------------------------------------------------------------

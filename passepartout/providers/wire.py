@@ -25,7 +25,7 @@ from ..net.httpclient import Http
 from ..awareness.measure import BYTES, Composed, Measure, Measures
 from .ahead import Beforehand, ReadsAhead
 from .dialect import Dialect, Heard, Question, answer_of, listening
-from .failures import failure_of, is_too_long, knows_no_model, not_that_form, took_nothing
+from .failures import failure_of, is_too_long, knows_no_model, not_that_form, said_after_all, took_nothing
 from .proposals import JSON_FORM, TOOL_FORM, can_be_strict, proposal_schema
 
 # %% ../../nbs/providers/wire.ipynb #e5230abc
@@ -273,6 +273,7 @@ class Provider(Ahead):
             await self.settled()
             try: streamed = await self.ask(q, headers, heard, hear, meter)
             except HttpFailed as error:
+                if (said := said_after_all(error)) is not None: return answer_of(Heard([said], stop="end"), False)
                 if self.gives_in(error, q): pass
                 elif compose is not None and is_too_long(error) and measure.too_long(error.body, utf8_bound(q.system) + utf8_bound(prompt)):
                     composed = compose(measure, self.beside())
