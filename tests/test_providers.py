@@ -18,6 +18,7 @@ from passepartout.net.eventstream import Events, Lines, read_json
 from passepartout.net.httpclient import Http
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import Nearby, Service
+from passepartout.providers.dialect import Heard, listening
 from passepartout.providers.failures import took_nothing
 from passepartout.providers.gemini import Gemini
 from passepartout.providers.ollama import Ollama
@@ -464,6 +465,19 @@ async def test_what_groq_will_not_pass_on_as_a_call_is_what_the_model_said(said,
         assert [await p("?", ""), await p("?", "")] == [read] * 2 and all("tools" in body for _, body in server.asked)
         assert not took_nothing(HttpFailed("", 400, no.decode().split("\r\n\r\n")[1])) and took_nothing(HttpFailed("", 400, "{}"))
         await p.http.close()
+
+
+THOUGHTS = {"openai": [{"choices": [{"delta": {"reasoning_content": "Hm."}}]}, {"choices": [{"delta": {"reasoning": "Hm.", "content": ""}}]}],
+            "anthropic": [{"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}}, {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}}, {"type": "content_block_start", "index": 0, "content_block": {"type": "redacted_thinking", "data": "x"}}],
+            "gemini": [{"candidates": [{"content": {"parts": [{"text": "Hm.", "thought": True}]}}]}], "ollama": [{"message": {"content": "", "thinking": "Hm."}, "done": False}]}
+
+@each_dialect
+def test_a_thought_is_a_sign_of_life_and_nothing_to_show(name):
+    heard, shown = Heard(), []
+    taken = listening(DIALECTS[name][0], heard, lambda said: shown.append(said()))
+    assert [taken(piece) for piece in THOUGHTS[name]] == [True] * len(THOUGHTS[name]) and shown == [] and heard.said() == "" and heard.size == 0
+    silent = {"openai": {"choices": [{"delta": {"role": "assistant", "content": ""}}]}, "anthropic": {"type": "ping"}, "gemini": {"candidates": [{"content": {"parts": []}}]}, "ollama": {"message": {"content": ""}, "done": False}}
+    assert not taken(silent[name])
 
 
 # Whole turns ------------------------------------------------------------------------------------------------------------

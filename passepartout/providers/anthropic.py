@@ -39,6 +39,7 @@ class Anthropic(Dialect):
         if kind == "message_delta": heard.stop = _STOPS.get(data["delta"].get("stop_reason"), "end")
         if kind != "content_block_delta": return False
         json_ = data["delta"].get("partial_json")
+        if data["delta"].get("type") == "thinking_delta": return True
         return bool(json_ and heard.takes(data.get("index")) and heard.add(heard.call, json_)) | heard.add(heard.text, data["delta"].get("text"))
 
     def tokenizing(self, text: str, model: str) -> tuple[str, dict]:
@@ -71,4 +72,4 @@ def _block(heard: Heard, block: dict, place: int | None) -> bool:
     "Take in a block, the one at this `place` of the answer, as far as it is there."
     if block.get("type") == "tool_use":
         return heard.takes(place, block.get("id"), block.get("name")) and bool(block.get("input")) and heard.add(heard.call, json.dumps(block["input"]))
-    return block.get("type") == "text" and heard.add(heard.text, block.get("text"))
+    return block.get("type") in ("thinking", "redacted_thinking") or block.get("type") == "text" and heard.add(heard.text, block.get("text"))

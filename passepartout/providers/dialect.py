@@ -82,7 +82,7 @@ class Speaking:
     def key_header(self, key: str) -> dict[str, str]: return {"authorization": f"Bearer {key}"}
     def headers(self) -> dict[str, str]: return {}
     def piece(self, heard: Heard, data: dict) -> bool | None:
-        "Take one piece in: whether it held a word, `None` after the last."
+        "Take one piece in: whether it held a word or a thought, `None` after the last."
         raise NotImplementedError
 
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
@@ -168,7 +168,8 @@ def listening(dialect: Dialect, heard: Heard, hear: Callable | None) -> Callable
     "`take` for one answer, with somebody who hears what is said."
     if hear is None: return partial(take, dialect, heard)
     def taken(data: Any) -> bool | None:
-        if said := take(dialect, heard, data): hear(heard.said)
+        before, said = heard.size, take(dialect, heard, data)
+        if said and heard.size > before: hear(heard.said)
         return said
     return taken
 

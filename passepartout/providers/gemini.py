@@ -37,7 +37,7 @@ class Gemini(Dialect):
         if (data.get("promptFeedback") or {}).get("blockReason") not in (None, "BLOCKED_REASON_UNSPECIFIED"): heard.stop = "refused"
         said = False
         for candidate in (data.get("candidates") or ())[:1]:
-            for part in (candidate.get("content") or {}).get("parts") or (): said |= not part.get("thought") and _part(heard, part)
+            for part in (candidate.get("content") or {}).get("parts") or (): said |= bool(part.get("thought")) or _part(heard, part)
             if (end := candidate.get("finishReason") or "FINISH_REASON_UNSPECIFIED") != "FINISH_REASON_UNSPECIFIED":
                 heard.stop = _STOPS.get(end, "refused")
         return said

@@ -60,7 +60,7 @@ class OpenAICompatible(Requesting):
         said = False
         for choice in data.get("choices") or ():
             part = choice.get("delta") or choice.get("message") or {}
-            said |= heard.add(heard.text, part.get("content"))
+            said |= heard.add(heard.text, part.get("content")) or bool(part.get("reasoning") or part.get("reasoning_content"))
             for n, call in enumerate(part.get("tool_calls") or ()):
                 made = call.get("function") or {}
                 if heard.takes(call.get("index", n), call.get("id"), made.get("name")): said |= heard.add(heard.call, made.get("arguments"))
