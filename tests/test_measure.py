@@ -2,6 +2,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 from conftest import thinned
@@ -9,6 +10,7 @@ from test_providers import agent_on, reply, says, serving, stream, sse
 
 from passepartout.awareness.measure import read_measures
 from passepartout.messages import Signal
+from passepartout.net.endpoints import Endpoint
 from passepartout.reason import system_prompt
 
 SAID = json.dumps({"proposal": {"action": "message", "text": "Fine."}})
@@ -184,3 +186,27 @@ async def test_without_a_measure_the_bytes_are_the_bound(tmp_path):
         composed = system_prompt(agent, Signal(payload={"sensor": "user-input", "text": "?"}))
         assert 800 < len(composed.context.encode()) <= 3000 and composed.tight and not composed.private
         assert composed.text[:composed.marks[0]].endswith("CONTEXT:\n")
+
+
+def listing(window):
+    "A server that says how much its model reads, and answers with `answers` in order."
+    def answer(head, body):
+        if head.startswith("GET"): return reply({"data": [{"id": "m", "max_model_len": window}]})
+        if head.startswith("POST /tokenize"): return reply({}, "404 Not Found")
+        answer.sent.append(body)
+        return says(answer.answers.pop(0) if answer.answers else "Fine.")
+    answer.sent, answer.answers = [], []
+    return answer
+
+
+async def test_a_schema_that_is_only_a_grammar_takes_no_room_from_the_notes(tmp_path):
+    model = listing(8192)
+    async with serving(model) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}/v1") as agent:
+        fill(tmp_path / "memex")
+        await looked_at(agent)
+        assert await agent.handle("how is the roof doing, all in all?") == "Fine."
+        (body,) = model.sent
+        system = body["messages"][0]["content"]
+        assert len(json.dumps(body["response_format"])) > 3 * 8192 and len(context_in(system)) > 1000 and body["max_tokens"] == 2048
+        near = agent.backends.get("near").fn
+        assert near.schema_read() == 0 and replace(near, form=1).schema_read() > 8192 and replace(near, endpoint=Endpoint.of("https://api.example.org/v1")).schema_read() > 8192

@@ -76,6 +76,7 @@ class Speaking:
     "How a question is written down for one kind of server, and its answer read."
     forms: tuple[str, ...] = ("schema", "tool", "plist")
     strict = False                     # does the server want the strict kind of schema?
+    binds = False                      # does a schema only bind what the model writes, which never reads it?
     loops = True                       # does it take a schema in which a field that has to be there refers to what it is a part of?
 
     def request(self, q: Question) -> tuple[str, dict]: "The path behind the endpoint, and the document to send."; raise NotImplementedError

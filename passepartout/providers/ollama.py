@@ -17,7 +17,7 @@ from .dialect import Dialect, Heard, Question, counted
 # %% ../../nbs/providers/ollama.ipynb #feb6f10a
 class Ollama(Dialect):
     "Chat, with a schema for the proposal and room for the whole question."
-    forms, models_path = ("schema", "plist"), "/api/tags"
+    forms, models_path, binds = ("schema", "plist"), "/api/tags", True
 
     def request(self, q: Question) -> tuple[str, dict]:
         if elsewhere(q.model):

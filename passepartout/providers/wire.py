@@ -178,10 +178,15 @@ FORMS = {"schema": JSON_FORM, "tool": TOOL_FORM}
 
 class Fitting(Measured):
     "Measures a question before it is put, and makes it fit."
-    def beside(self) -> int:
-        "The bytes of what goes along with a prompt: the schema, or the words about the form."
+    def schema_read(self) -> int:
+        "The bytes of the schema, if the model reads it."
         form = self.dialect.forms[self.form]
-        return utf8_bound(FORMS.get(form, "")) + (len(json.dumps(self.schema())) if form != "plist" else 0)
+        bound = form == "plist" or form == "schema" and (self.dialect.binds or self.endpoint.local)
+        return 0 if bound else len(json.dumps(self.schema()))
+
+    def beside(self) -> int:
+        "The bytes of what goes along with a prompt: the schema that is read, and the words about the form."
+        return utf8_bound(FORMS.get(self.dialect.forms[self.form], "")) + self.schema_read()
 
     async def fitted(self, compose: Any, measure: Measure, model: str, headers: Mapping[str, str], ask: bool = True) -> Composed:
         "The system prompt whose context was counted, and fits. Nothing is sent to be counted unless the question may be asked (`ask`)."
@@ -271,14 +276,14 @@ class Provider(Ahead):
             heard, q = Heard(), self.question(prompt, composed, model, measure)
             if compose is not None: compose.sent(composed)
             await self.settled()
+            sent = utf8_bound(q.system) + utf8_bound(prompt) + self.schema_read()
             try: streamed = await self.ask(q, headers, heard, hear, meter)
             except HttpFailed as error:
                 if (said := said_after_all(error)) is not None: return answer_of(Heard([said], stop="end"), False)
                 if self.gives_in(error, q): pass
-                elif compose is not None and is_too_long(error) and measure.too_long(error.body, utf8_bound(q.system) + utf8_bound(prompt)):
+                elif compose is not None and is_too_long(error) and measure.too_long(error.body, sent):
                     composed = compose(measure, self.beside())
                 else: raise await self.explained(error, model) from None
             else:
-                if heard.took is not None and measure.billed(heard.took.read, utf8_bound(q.system) + utf8_bound(prompt)):
-                    self.measures.save()
+                if heard.took is not None and measure.billed(heard.took.read, sent): self.measures.save()
                 return answer_of(heard, streamed)
