@@ -22,7 +22,7 @@ from ..awareness.budget import utf8_bound
 from ..conditions import PassepartoutError
 from ..net.endpoints import Endpoint, HttpFailed, Times
 from ..net.httpclient import Http
-from ..awareness.measure import BYTES, Composed, Measure, Measures
+from ..awareness.measure import BYTES, Composed, Measure, Measures, fitting
 from .ahead import Beforehand, ReadsAhead
 from .dialect import Dialect, Heard, Question, answer_of, listening
 from .failures import failure_of, is_too_long, knows_no_model, not_that_form, said_after_all, took_nothing
@@ -191,14 +191,14 @@ class Fitting(Measured):
     async def fitted(self, compose: Any, measure: Measure, model: str, headers: Mapping[str, str], ask: bool = True) -> Composed:
         "The system prompt whose context was counted, and fits. Nothing is sent to be counted unless the question may be asked (`ask`)."
         for _ in range(4):
-            composed = compose(measure, self.beside())
+            composed = fitting(compose, measure, self.beside(), self.tokens)
             if not ask or not composed.tight or (measure.sure and not self.dialect.quick): return composed
             sample = composed.context if len(composed.context) > 2000 else composed.text
             if (tokens := await self.count(sample, model, headers)) is None: return composed
             if not measure.counted(tokens, utf8_bound(sample)): return composed
             self.measures.save()
         measure.rate = BYTES
-        return compose(measure, self.beside())
+        return fitting(compose, measure, self.beside(), self.tokens)
 
 # %% ../../nbs/providers/wire.ipynb #b439fd9d
 class Asking(Fitting):
@@ -273,6 +273,7 @@ class Provider(Ahead):
             await self.look(measure, model, headers)
             composed = await self.fitted(compose, measure, model, headers, meter is None or meter.affords(model, 0, 0, self.endpoint.url))
         while True:
+            prompt = getattr(compose, "prompt", prompt)
             heard, q = Heard(), self.question(prompt, composed, model, measure)
             if compose is not None: compose.sent(composed)
             await self.settled()
@@ -282,7 +283,7 @@ class Provider(Ahead):
                 if (said := said_after_all(error)) is not None: return answer_of(Heard([said], stop="end"), False)
                 if self.gives_in(error, q): pass
                 elif compose is not None and is_too_long(error) and measure.too_long(error.body, sent):
-                    composed = compose(measure, self.beside())
+                    composed = fitting(compose, measure, self.beside(), self.tokens)
                 else: raise await self.explained(error, model) from None
             else:
                 if heard.took is not None and measure.billed(heard.took.read, sent): self.measures.save()
