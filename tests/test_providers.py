@@ -75,6 +75,8 @@ def stream(raw: bytes, cuts=(), kind="text/event-stream"):
     places = [0, *sorted(c % (len(raw) + 1) for c in cuts), len(raw)]
     return [f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n".encode(), *(raw[a:b] for a, b in zip(places, places[1:]) if b > a)]
 
+def says(text): return reply({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
+
 def sse(*events, named=False, newline="\n"): return "".join(f"{'event: ' + e['type'] + newline if named else ''}data: {e if isinstance(e, str) else json.dumps(e, ensure_ascii=False)}{newline}{newline}" for e in events).encode()
 
 
@@ -480,6 +482,28 @@ def test_a_thought_is_a_sign_of_life_and_nothing_to_show(name):
     assert not taken(silent[name])
 
 
+LIMITS = {"newer name": ({"message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "code": "unsupported_parameter"}, {"max_completion_tokens": 8192}),
+          "fewer": ({"message": "max_tokens: 8192 > 4096, which is the maximum allowed number of output tokens for m"}, {"max_tokens": 4096}),
+          "fewer, with a word about the window": ({"message": "`max_tokens` must be less than or equal to `4096`, the maximum value for `max_tokens` is less than the `context_window` for this model"}, {"max_tokens": 4096})}
+
+@pytest.mark.parametrize("name", LIMITS)
+async def test_a_limit_of_the_answer_that_a_server_does_not_take_is_put_otherwise(name):
+    error, wanted = LIMITS[name]
+    async with serving(reply({"error": error}, "400 Bad Request"), says("On Friday.")) as server:
+        p = provider(server.url, dialect=OpenAICompatible())
+        assert [await p("?", ""), await p("?", "")] == ["On Friday."] * 2
+        assert [{k: v for k, v in body.items() if k.startswith("max_")} for _, body in server.asked] == [{"max_tokens": 8192}, wanted, wanted]
+        await p.http.close()
+
+
+async def test_a_limit_that_is_refused_again_and_again_comes_to_an_end():
+    async with serving(reply({"error": {"message": "max_tokens, max_completion_tokens: 300 too many, 4096"}}, "400 Bad Request")) as server:
+        p = provider(server.url, dialect=OpenAICompatible(forms=("plist",)))
+        with pytest.raises(BackendFailure, match="does not accept the question"): await p("?", "")
+        assert len(server.asked) == 4
+        await p.http.close()
+
+
 # Whole turns ------------------------------------------------------------------------------------------------------------
 
 @asynccontextmanager
@@ -490,8 +514,6 @@ async def agent_on(tmp_path, environ=None, **settings):
     agent = await Agent.boot(memex=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config", save_at_shutdown=False, **settings)
     try: yield agent
     finally: await agent.close()
-
-def says(text): return reply({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
 
 CALL = json.dumps({"proposal": {"action": "call", "explanation": "You asked to put the roof away, and it is done with.", "tool": "org-archive", "args": {"path": "a.org", "heading": "roof", "archive": "b.org"}}})
 

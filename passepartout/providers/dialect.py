@@ -33,6 +33,7 @@ class Question:
     stream: bool
     usage: bool = False                # should the server say what it took?
     marks: tuple[int, ...] = ()        # the lengths of the beginnings of `system` that are likely to be sent again
+    newer: bool = False                # does the server want the newer name for the limit of an answer?
     room: int | None = None            # the tokens of question and answer together, as far as they were counted
 
     @property

@@ -31,7 +31,7 @@ class Requesting(Counting):
     "How a question is written down: chat completions."
     def request(self, q: Question) -> tuple[str, dict]:
         body = {"model": q.model, "messages": [{"role": "system", "content": q.system}, {"role": "user", "content": q.prompt}],
-                "max_completion_tokens" if self.own else "max_tokens": q.tokens, "stream": q.stream}
+                "max_completion_tokens" if self.own or q.newer else "max_tokens": q.tokens, "stream": q.stream}
         if q.form == "schema":
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": "proposal", "schema": q.schema,
                     **({"strict": True} if self.strict else {})}}

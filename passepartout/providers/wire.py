@@ -22,10 +22,11 @@ from ..awareness.budget import utf8_bound
 from ..conditions import PassepartoutError
 from ..net.endpoints import Endpoint, HttpFailed, Times
 from ..net.httpclient import Http
-from ..awareness.measure import BYTES, Composed, Measure, Measures, fitting
+from ..awareness.measure import BYTES, Composed, Measure, Measures, fitting, window_in
 from .ahead import Beforehand, ReadsAhead
 from .dialect import Dialect, Heard, Question, answer_of, listening
-from .failures import failure_of, is_too_long, knows_no_model, not_that_form, said_after_all, took_nothing
+from .failures import (answers_at_most, failure_of, is_too_long, knows_no_model, not_that_form, said_after_all,
+                                             took_nothing)
 from .proposals import JSON_FORM, TOOL_FORM, can_be_strict, proposal_schema
 
 # %% ../../nbs/providers/wire.ipynb #e5230abc
@@ -45,6 +46,7 @@ class Reached:
     stream: bool = True
     form: int = 0                      # how many forms of the dialect the server turned out not to know
     tells: bool = True                 # may it be asked to say in a stream what it took?
+    newer: bool = False                # does it want the newer name for the limit of an answer?
     measures: Measures = field(default_factory=Measures)
     windows: Callable | None = None    # (model, address): how many tokens it reads, if a table knows
     counts: bool = True                # does its server count tokens?
@@ -129,7 +131,7 @@ class Explaining(Listed):
             found = meant(model, self.dialect.models(await self.http.get(self.endpoint.url + self.dialect.models_path, self.headers(),
                     soon)))
         except (HttpFailed, BackendFailure): found = None
-        return failure_of(error, self, model, f" Did you mean {found}?" if found else "")
+        return failure_of(error, self, model, f" Did you mean {found}?" if found and found != model else "")
 
 # %% ../../nbs/providers/wire.ipynb #6c48ab13
 class Windowed(Explaining):
@@ -227,11 +229,13 @@ class Putting(Asking):
         room = (measure.rate.of(utf8_bound(composed.text) + utf8_bound(prompt) + self.beside()) + measure.answer(self.tokens)
                 if measure.rate != BYTES else None)
         return Question(prompt, composed.text + FORMS.get(form, ""), model, form, self.schema() if form != "plist" else None,
-                        measure.answer(self.tokens), self.stream, self.tells, composed.marks, room)
+                        measure.answer(self.tokens), self.stream, self.tells, composed.marks, self.newer, room)
 
     def gives_in(self, error: HttpFailed, q: Question) -> bool:
         "Was it the form of `q` that the server refused? Then the next one has another."
         if q.stream and q.usage and "stream_options" in error.body and 400 <= error.status < 500: self.tells = False
+        elif not q.newer and "max_completion_tokens" in error.body and error.status == 400 and window_in(error.body) is None: self.newer = True
+        elif (fewer := answers_at_most(error, q.tokens)) is not None: self.tokens = fewer
         elif self.form + 1 < len(self.dialect.forms) and not_that_form(error): self.form += 1
         else: return False
         return True
