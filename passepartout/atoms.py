@@ -54,7 +54,8 @@ def _name(token: str) -> str:
         if ":" in plain:
             raise PlistError(f"{shown(token)} names a symbol in a package, and there are none here. Write a keyword such as :NAME.")
         if not plain.isascii() and (plain != body or not _stable(plain)):
-            raise PlistError(f"A Lisp reader would change {shown(token)}. Write the name between bars, as in :|NAME|.")
+            raise PlistError(f"A Lisp reader would change {shown(token)}. " + ('Put text in straight double quotes, as in "text".'
+                             if plain[0] in "“”„‘’«»" else "Write the name between bars, as in :|NAME|."))
         pieces.append(escaped or ESCAPED.sub(r"\1", barred) or plain.translate(TO_UPPER))
     name = "".join(pieces)
     if re.search("[a-z]", name):
@@ -78,8 +79,8 @@ _REFUSED = MappingProxyType({
     ";": "Comments are not read. Remove the semicolon, or put the text in double quotes.",
     ".": "A dot on its own makes a dotted pair, which is not read. Write a list such as (:KEY value).",
     ":": "A keyword without a name, or with a bar that is never closed, begins here.",
-} | dict.fromkeys("#'`,", "Here begins a reader macro. Nothing in a message is evaluated, so none is read: "
-                          "write the value itself, or put the text in double quotes."))
+} | {sign: f"Here stands {sign} and would begin a reader macro. Nothing in a message is evaluated, so none is read: put a blank between "
+           "two values, and text in double quotes." for sign in "#'`,"})
 
 
 def _refusal(token: str) -> PlistError | None:

@@ -11,6 +11,7 @@ __all__ = ['EXHAUSTED', 'backend_cascade_call', 'passed_over', 'exhausted', 'Vot
 # %% ../nbs/14_backends.ipynb #d2f43d46
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 from .cascade.askone import heard, one_provider, providers
@@ -26,13 +27,13 @@ _all_ = ["BackendFailure", "BackendRegistry", "register_backend"]
 # %% ../nbs/14_backends.ipynb #855183a8
 async def backend_cascade_call(agent, prompt: str, *,
                                system_prompt: Prompt = "You are the probabilistic engine: propose one property list.", cascade: Any = None,
-                               context: Any = None) -> str | Signal:
-    "The first useful answer along the cascade, or a `LOG` signal that says how each provider failed."
+                               context: Any = None, shorter: Callable | None = None) -> str | Signal:
+    "The first useful answer along the cascade, or a `LOG` signal that says how each provider failed. `shorter(most)`: the prompt in so many bytes, for a model that reads no more."
     failures, dear, turn = [], [], turn_in(agent, context)
     begun = since = time.monotonic()
     draft = agent.draft_of(context) if hasattr(agent, "draft_of") else None
     for name in providers(agent, cascade, context):
-        try: answer = await one_provider(agent, name, prompt, system_prompt, context, begun, draft, turn)
+        try: answer = await one_provider(agent, name, prompt, system_prompt, context, begun, draft, turn, shorter)
         except BackendFailure as failure:
             if draft is not None: draft.drop()
             failures.append((name, str(failure), failure.private))

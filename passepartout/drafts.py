@@ -17,14 +17,14 @@ from typing import Any
 
 from .lazy import Regex
 from .messages import Allowed, Signal
-from .reason import markdown_strip, message_action
+from .reason import markdown_strip, message_action, no_answer
 from .verify import is_answer, judge
 
 # %% ../nbs/17aa_drafts.ipynb #b2426e0f
 _JSON = Regex(r'\{\s*(?:"proposal"\s*:\s*\{\s*)?"action"\s*:\s*"message"\s*,\s*"text"\s*:\s*"((?>(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*))')
 _LIST = Regex(r'\(\s*(?::type\s+:request\s+)?(?::target\s+nil\s+)?:payload\s*\(\s*:action\s+:message\s+:text\s+"((?>(?:[^"\\]|\\.)*))',
               re.I | re.S)
-_THOUGHTS = Regex(r"\A\s*<think>(?:.*?</think>|.*\Z)", re.S)
+_THOUGHTS = Regex(r"\A\s*<think(?:ing)?>(?:.*?</think(?:ing)?>|.*\Z)", re.S)
 _FENCE = Regex(r"\A```\w*\s*")
 
 # %% ../nbs/17aa_drafts.ipynb #79679bf0
@@ -33,9 +33,9 @@ def message_in(said: str) -> str | None:
     plain = _THOUGHTS.sub("", said, count=1).lstrip()
     begun = _FENCE.sub("", plain) if plain.startswith("```") else plain
     if begun.startswith("{"): return _from_json(found[1]) if (found := _JSON.match(begun)) else None
-    if begun.startswith(("(", "[")) or "```" in plain and markdown_strip(plain).startswith(("(", "[")):
+    if begun.startswith(("(", "[{")) or begun == "[" or "```" in plain and markdown_strip(plain).startswith("("):
         return re.sub(r"\\(.)", r"\1", found[1], flags=re.S) if (found := _LIST.match(markdown_strip(begun))) else None
-    return plain.rstrip("`").rstrip() or None if begun else None
+    return plain.rstrip("`").rstrip() or None if begun and no_answer(plain) is None else None
 
 # %% ../nbs/17aa_drafts.ipynb #ea95110a
 def _from_json(body: str) -> str | None:

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/reason.html.md"""
 __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'MOST_WORDS', 'DEFAULT_PROMPT', 'THINKS_ABOUT', 'loop_gate_reason', 'UNFIT',
            'is_list', 'markdown_strip', 'plist_keywords_normalize', 'is_plist_like', 'no_answer', 'parse_json',
            'unreadable', 'parse_proposal', 'message_action', 'opening', 'system_prompt', 'read_ahead', 'own_words',
-           'Step', 'told_steps', 'what_came', 'so_far', 'user_prompt', 'think', 'without_model', 'agree',
+           'Step', 'cut_to', 'told_steps', 'what_came', 'so_far', 'user_prompt', 'think', 'without_model', 'agree',
            'canonical_form', 'reason_gate', 'whose', 'went_on', 'give_up', 'misshapen', 'others_first', 'judgement_on',
            'settle', 'distill_prompt']
 
@@ -172,6 +172,13 @@ class Step(NamedTuple):
     proposed: str
     came: str
 
+# %% ../nbs/16_reason.ipynb #f8f6ce63
+def cut_to(came: str, most: int, remedy: str) -> str:
+    "The beginning of a result, in `most` bytes and at least a hundred characters, with how much was cut, and the `remedy`; the result itself when it is no longer."
+    if (size := utf8_bound(came)) <= most: return came
+    room = max(most * len(came) // size, 100)
+    return f"{came[:room]}\n(cut: {len(came) - room:,} more characters. {remedy})" if len(came) > room else came
+
 # %% ../nbs/16_reason.ipynb #4612251a
 def told_steps(steps: Iterable[Step], most: int) -> str:
     "The `steps` as a model reads them, the oldest first; what came of them in at most `most` characters, the newest as a whole."
@@ -191,20 +198,20 @@ def what_came(payload: Mapping) -> str:
     return f"Tool {tool} failed: {told or pick(payload, 'message')}"
 
 # %% ../nbs/16_reason.ipynb #0d039f97
-def so_far(agent, signal: Signal) -> str:
-    "What was asked and done in the turn of `signal`, up to the proposal whose result it brings."
+def so_far(agent, signal: Signal, most: int | None = None) -> str:
+    "What was asked and done in the turn of `signal`, up to the proposal whose result it brings; what came of it in at most `most` characters."
     turn = turn_in(agent, signal)
     if turn is None: return f"The person asked: {agent.asked(signal)}\n\n"
     begun = "The person approved what you had proposed.\n\n" if turn.approved else ""
     if asked := agent.asked(signal) or turn.request: begun = f"The person asked: {asked}\n\n{begun}"
-    if turn.steps: begun += told_steps(turn.steps, 2 * agent.settings.context_budget)
+    if turn.steps: begun += told_steps(turn.steps, 2 * agent.settings.context_budget if most is None else most)
     return f"{begun}You proposed: {own_words(turn.proposed)}\n" if turn.proposed else begun
 
 # %% ../nbs/16_reason.ipynb #c124d4a5
 DEFAULT_PROMPT = "Nothing was asked. Say briefly what you could do next."
 
-def user_prompt(agent, signal: Signal) -> str:
-    "What the model is asked for `signal`: by the triggered skill, or by the signal itself."
+def user_prompt(agent, signal: Signal, most: int | None = None) -> str:
+    "What the model is asked for `signal`: by the triggered skill, or by the signal itself. What tools returned is told in about `most` bytes, the person's words as they are."
     skill = agent.skills.find_triggered(signal, "probabilistic")
     if skill is not None:
         with time_limit(agent.skills.limit_s, f"the prompt of skill {skill.name}"):
@@ -214,7 +221,10 @@ def user_prompt(agent, signal: Signal) -> str:
     if sensor is TOOL_OUTPUT: then = "Answer the person, or propose the next call."
     elif sensor is TOOL_ERROR: then = "Propose something else, or tell the person."
     else: return pick(payload, "text") or DEFAULT_PROMPT
-    return f"{so_far(agent, signal)}{what_came(payload)}\n\n{then}"
+    if most is None: return f"{so_far(agent, signal)}{what_came(payload)}\n\n{then}"
+    begun = so_far(agent, signal, min(2 * agent.settings.context_budget, most // 3))
+    came = cut_to(what_came(payload), most - utf8_bound(begun) - 200, "There is no room for more at once: ask for a part of it, fewer lines or one heading.")
+    return f"{begun}{came}\n\n{then}"
 
 # %% ../nbs/16_reason.ipynb #ee19c343
 async def think(agent, signal: Any, cascade: tuple[str, ...] | None = None) -> Action | Signal | ApprovalRequired:
@@ -222,7 +232,8 @@ async def think(agent, signal: Any, cascade: tuple[str, ...] | None = None) -> A
     signal = Signal.of(signal)
     prompt, system = user_prompt(agent, signal), partial(system_prompt, agent, signal)
     if agent.consensus_enabled: return agree(agent, await consensus_call(agent, prompt, system_prompt=system, context=signal), signal)
-    answer = await backend_cascade_call(agent, prompt, system_prompt=system, cascade=cascade, context=signal)
+    answer = await backend_cascade_call(agent, prompt, system_prompt=system, cascade=cascade, context=signal,
+                                        shorter=partial(user_prompt, agent, signal))
     return parse_proposal(answer) if isinstance(answer, str) else message_action(without_model(agent, signal, answer.payload["text"]))
 
 # %% ../nbs/16_reason.ipynb #d006aeb6

@@ -2,6 +2,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 from conftest import thinned
@@ -9,6 +10,7 @@ from test_providers import agent_on, reply, says, serving, stream, sse
 
 from passepartout.awareness.measure import read_measures
 from passepartout.messages import Signal
+from passepartout.net.endpoints import Endpoint
 from passepartout.reason import system_prompt
 
 SAID = json.dumps({"proposal": {"action": "message", "text": "Fine."}})
@@ -184,3 +186,62 @@ async def test_without_a_measure_the_bytes_are_the_bound(tmp_path):
         composed = system_prompt(agent, Signal(payload={"sensor": "user-input", "text": "?"}))
         assert 800 < len(composed.context.encode()) <= 3000 and composed.tight and not composed.private
         assert composed.text[:composed.marks[0]].endswith("CONTEXT:\n")
+
+
+def listing(window):
+    "A server that says how much its model reads, and answers with `answers` in order."
+    def answer(head, body):
+        if head.startswith("GET"): return reply({"data": [{"id": "m", "max_model_len": window}]})
+        if head.startswith("POST /tokenize"): return reply({}, "404 Not Found")
+        answer.sent.append(body)
+        return says(answer.answers.pop(0) if answer.answers else "Fine.")
+    answer.sent, answer.answers = [], []
+    return answer
+
+
+async def test_a_schema_that_is_only_a_grammar_takes_no_room_from_the_notes(tmp_path):
+    model = listing(8192)
+    async with serving(model) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}/v1") as agent:
+        fill(tmp_path / "memex")
+        await looked_at(agent)
+        assert await agent.handle("how is the roof doing, all in all?") == "Fine."
+        (body,) = model.sent
+        system = body["messages"][0]["content"]
+        assert len(json.dumps(body["response_format"])) > 3 * 8192 and len(context_in(system)) > 1000 and body["max_tokens"] == 2048
+        near = agent.backends.get("near").fn
+        assert near.schema_read() == 0 and replace(near, form=1).schema_read() > 8192 and replace(near, endpoint=Endpoint.of("https://api.example.org/v1")).schema_read() > 8192
+
+
+READS = json.dumps({"proposal": {"action": "call", "explanation": "The person wants to know what stands in that file.", "tool": "read-file", "args": {"path": "long.org", "lines": 400}}})
+ASKED = "what stands in long.org of the roof, the gutter and the chimney, and when did Ana and Pohl say so?"
+
+
+@pytest.mark.parametrize("window", [6000, 8192, 16_384])
+async def test_long_results_are_cut_for_a_small_window_and_the_question_is_not(tmp_path, window):
+    model = listing(window)
+    model.answers = [READS, READS, READS, SAID]
+    async with serving(model) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}/v1") as agent:
+        (tmp_path / "memex" / "long.org").write_text("".join(f"* The roof wants slate, and Ana said so in {n}\n" for n in range(900, 1300)))
+        reply_ = await agent.handle(ASKED)
+        assert reply_ == "Fine.", reply_
+        prompts = [[m["content"] for m in body["messages"]] for body in model.sent]
+        assert len(prompts) == 4 and prompts[0][1] == ASKED
+        for system, prompt in prompts[1:]:
+            assert prompt.startswith(f"The person asked: {ASKED}\n\n") and prompt.endswith("\n\nAnswer the person, or propose the next call.")
+            assert tokens_of(system) + tokens_of(prompt) + model.sent[0]["max_tokens"] <= window and "said so in 900" in prompt
+        cut = ["There is no room for more at once: ask for a part of it" in prompt for _, prompt in prompts]
+        assert prompts[3][1].count("You proposed: ") == 3
+        trimmed = ["what tools returned" in each.trimmed for each in agent.kept_prompts.of(reply_.turn)]
+        assert cut == trimmed == [False, True, True, True] if window < 16_384 else not cut[1] and trimmed[3]
+
+
+async def test_where_nobody_says_how_much_a_model_reads_nothing_is_cut_until_it_refuses(tmp_path):
+    model = Counting(window=6000, counts=False, bills=False)
+    answers, model_says = [READS, READS, SAID], Counting.__call__
+    def answering(head, body):
+        answer = model_says(model, head, body)
+        if isinstance(answer, bytes): return answer
+        return stream(sse({"choices": [{"delta": {"content": answers.pop(0)}, "finish_reason": "stop"}]}, "[DONE]"))
+    async with serving(answering) as server, agent_on(tmp_path, **near(server)) as agent:
+        (tmp_path / "memex" / "long.org").write_text("".join(f"* The roof wants slate, and Ana said so in {n}\n" for n in range(900, 1300)))
+        assert await agent.handle(ASKED) == "Fine." and 0 < model.refused <= 3

@@ -19,14 +19,16 @@ from passepartout.net.eventstream import Events, Lines, read_json
 from passepartout.net.httpclient import Http
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import Nearby, Service
+from passepartout.providers.dialect import Heard, listening
+from passepartout.providers.failures import took_nothing
 from passepartout.providers.gemini import Gemini
 from passepartout.providers.ollama import Ollama
 from passepartout.providers.openai_compatible import OpenAICompatible
-from passepartout.providers.proposals import printed_proposal, proposal_text
+from passepartout.providers.proposals import printed_proposal, proposal_schema, proposal_text
 from passepartout.providers.wire import Provider
 from passepartout.reason import parse_proposal
 from passepartout.redaction.secrets import Secret, Vault
-from passepartout.tools import ToolRegistry
+from passepartout.tools import Tool, ToolRegistry
 
 KEY = "sk-Kd2Zq81w0Pq7Lm3X"
 SAID = {"proposal": {"action": "message", "text": "Nothing is due. – ü\u2028 (really)"}}
@@ -73,6 +75,8 @@ def stream(raw: bytes, cuts=(), kind="text/event-stream"):
     "The bytes of a stream, cut at `cuts`, without a length: the connection's end is the end."
     places = [0, *sorted(c % (len(raw) + 1) for c in cuts), len(raw)]
     return [f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n".encode(), *(raw[a:b] for a, b in zip(places, places[1:]) if b > a)]
+
+def says(text): return reply({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
 
 def sse(*events, named=False, newline="\n"): return "".join(f"{'event: ' + e['type'] + newline if named else ''}data: {e if isinstance(e, str) else json.dumps(e, ensure_ascii=False)}{newline}{newline}" for e in events).encode()
 
@@ -198,8 +202,6 @@ ERRORS = {
     "no choices": (reply({"choices": []}), "no answer", True, None),
     "cut off": (reply({"choices": [{"message": {"content": '{"proposal": {'}, "finish_reason": "length"}]}), "Raise answer_tokens", False, None),
     "refused": (reply({"choices": [{"message": {"refusal": "I cannot."}, "finish_reason": "stop"}]}), "refused to answer", False, None),
-    "no proposal": (reply({"choices": [{"message": {"content": '{"proposal": {"action": "approve"}}'}, "finish_reason": "stop"}]}), "no proposal", True, None),
-    "half a proposal": (reply({"choices": [{"message": {"content": '{"proposal": {"action": "call"'}, "finish_reason": "stop"}]}), "no proposal", True, None),
     "error in the stream": (stream(sse({"choices": [{"delta": {"content": "{"}}]}, {"error": {"message": "upstream", "code": 502}})), "broke off with an error", True, None),
     "garbage in the stream": (stream(sse({"choices": [{"delta": {"content": "{"}}]}, "{\x00oops")), "broken JSON", True, None),
     "packed": (reply(b"\x1f\x8b", more="content-encoding: gzip\r\n"), "packed", True, None),
@@ -410,6 +412,106 @@ def test_no_answer_takes_long_to_read(unit):
     assert time.perf_counter() - began < 20          # a hang guard: what is quadratic takes minutes
 
 
+def has_to_be_there(schema):
+    "The definitions that a value of this schema cannot do without, in one of its alternatives or another."
+    if "$ref" in schema: return {schema["$ref"].split("/")[-1]}
+    inner = [*schema.get("anyOf", ()), *[each for name, each in schema.get("properties", {}).items() if name in schema["required"]], *([schema["items"]] if schema.get("minItems") else [])]
+    return set().union(*map(has_to_be_there, inner))
+
+
+def test_nothing_that_gemini_is_sent_has_to_be_there_at_each_depth():
+    asked_of = provider("https://127.0.0.1", "gemini")
+    asked_of.tools.register(Tool("find", "Find", {"query": "string", "limit": {"type": "integer", "required": False}}, body=str))
+    needs = {name: has_to_be_there(each) for name, each in asked_of.schema()["$defs"].items()}
+    for _ in needs: needs = {name: found.union(*[needs[each] for each in found]) for name, found in needs.items()}
+    assert [name for name, found in needs.items() if name in found] == []
+    assert "expression" in has_to_be_there(proposal_schema(asked_of.tools)["$defs"]["expression"])
+
+
+async def test_a_schema_that_gemini_refuses_costs_a_question_and_not_the_answer():
+    no = {"error": {"code": 400, "message": "ref loops are only supported if they include optional property values, but one was found at $defs.expression", "status": "INVALID_ARGUMENT"}}
+    part = lambda text: {"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}]}
+    async with serving(reply(no, "400 Bad Request"), reply({"error": {"code": 400, "message": "Request contains an invalid argument.", "status": "INVALID_ARGUMENT"}}, "400 Bad Request"), reply(part("On Friday."))) as server:
+        assert await asked(server.url, "gemini", stream=False) == "On Friday."
+        assert ["responseJsonSchema" in json.dumps(body) for _, body in server.asked] == [True, False, False] and "tools" not in server.asked[2][1]
+
+
+async def test_no_function_is_forced_upon_a_model_that_thinks_first():
+    "Newer models of Anthropic refuse that with HTTP 400."
+    thoughtful = lambda head, body: reply({"type": "error", "error": {"type": "invalid_request_error", "message": "tool_choice forces tool use"}}, "400 Bad Request") if body.get("tool_choice", {}).get("type") not in (None, "auto", "none") \
+        else reply({"type": "message", "content": [{"type": "thinking", "thinking": "", "signature": "s"}, {"type": "text", "text": "Let me see."}, {"type": "tool_use", "id": "t", "name": "propose", "input": SAID}], "stop_reason": "tool_use"})
+    async with serving(thoughtful) as server:
+        assert await asked(server.url, "anthropic", stream=False) == PLIST
+        (_, body), = server.asked
+    assert body["tools"][0]["name"] == "propose" and body["tool_choice"]["disable_parallel_tool_use"] is True
+
+
+FIND, WHEN = {"query": "roof"}, {"start": "2026-11-20"}
+CALLED = printed_proposal({"name": "org-find", "arguments": FIND})
+
+def openai_calls(ids, places):
+    call = lambda n, part: {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": places[n], **part}]}, "finish_reason": None}]}
+    named = lambda n, name, args: [call(n, {"id": ids[n], "type": "function", "function": {"name": name, "arguments": ""}}), *(call(n, {"function": {"arguments": piece}}) for piece in args)]
+    return stream(sse(*named(0, "org-find", ['{"query"', ': "roof"}']), *named(1, "org-agenda", [json.dumps(WHEN)])[:1 if places[0] == places[1] else 2], {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}, "[DONE]"))
+
+def anthropic_calls():
+    block = lambda n, name, args: [{"type": "content_block_start", "index": n, "content_block": {"type": "tool_use", "id": f"t{n}", "name": name, "input": {}}}, {"type": "content_block_delta", "index": n, "delta": {"type": "input_json_delta", "partial_json": json.dumps(args)}}, {"type": "content_block_stop", "index": n}]
+    return stream(sse({"type": "message_start", "message": {"content": []}}, *block(1, "org-find", FIND), *block(2, "org-agenda", WHEN), {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"}, named=True))
+
+SEVERAL = {"openai": [openai_calls(["a", "b"], [0, 1]), openai_calls(["a", "b"], [0, 0]), reply({"choices": [{"message": {"tool_calls": [{"id": i, "type": "function", "function": {"name": name, "arguments": json.dumps(args)}} for i, name, args in (("a", "org-find", FIND), ("b", "org-agenda", WHEN))]}, "finish_reason": "tool_calls"}]})],
+           "anthropic": [anthropic_calls(), reply({"type": "message", "content": [{"type": "tool_use", "id": "a", "name": "org-find", "input": FIND}, {"type": "tool_use", "id": "b", "name": "org-agenda", "input": WHEN}], "stop_reason": "tool_use"})],
+           "gemini": [reply({"candidates": [{"content": {"parts": [{"functionCall": {"name": "org-find", "args": FIND}}, {"functionCall": {"name": "org-agenda", "args": WHEN}}]}, "finishReason": "STOP"}]})]}
+
+@pytest.mark.parametrize("name, answer", [(name, answer) for name, answers in SEVERAL.items() for answer in answers])
+async def test_of_several_functions_the_first_is_called_by_whatever_name(name, answer):
+    async with serving(answer) as server: assert await asked(server.url, name) == CALLED
+
+
+@pytest.mark.parametrize("said, read", [("The roof is done.", "The roof is done."), ('{"name": "org-find", "arguments": {"query": "roof"}}', CALLED), ("<think>Which roof?</think>On Friday.", "On Friday.")])
+async def test_what_groq_will_not_pass_on_as_a_call_is_what_the_model_said(said, read):
+    no = reply({"error": {"message": "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.", "type": "invalid_request_error", "code": "tool_use_failed", "failed_generation": said}}, "400 Bad Request")
+    async with serving(no) as server:
+        p = provider(server.url, dialect=OpenAICompatible(forms=("tool", "plist")))
+        assert [await p("?", ""), await p("?", "")] == [read] * 2 and all("tools" in body for _, body in server.asked)
+        assert not took_nothing(HttpFailed("", 400, no.decode().split("\r\n\r\n")[1])) and took_nothing(HttpFailed("", 400, "{}"))
+        await p.http.close()
+
+
+THOUGHTS = {"openai": [{"choices": [{"delta": {"reasoning_content": "Hm."}}]}, {"choices": [{"delta": {"reasoning": "Hm.", "content": ""}}]}],
+            "anthropic": [{"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}}, {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}}, {"type": "content_block_start", "index": 0, "content_block": {"type": "redacted_thinking", "data": "x"}}],
+            "gemini": [{"candidates": [{"content": {"parts": [{"text": "Hm.", "thought": True}]}}]}], "ollama": [{"message": {"content": "", "thinking": "Hm."}, "done": False}]}
+
+@each_dialect
+def test_a_thought_is_a_sign_of_life_and_nothing_to_show(name):
+    heard, shown = Heard(), []
+    taken = listening(DIALECTS[name][0], heard, lambda said: shown.append(said()))
+    assert [taken(piece) for piece in THOUGHTS[name]] == [True] * len(THOUGHTS[name]) and shown == [] and heard.said() == "" and heard.size == 0
+    silent = {"openai": {"choices": [{"delta": {"role": "assistant", "content": ""}}]}, "anthropic": {"type": "ping"}, "gemini": {"candidates": [{"content": {"parts": []}}]}, "ollama": {"message": {"content": ""}, "done": False}}
+    assert not taken(silent[name])
+
+
+LIMITS = {"newer name": ({"message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "code": "unsupported_parameter"}, {"max_completion_tokens": 8192}),
+          "fewer": ({"message": "max_tokens: 8192 > 4096, which is the maximum allowed number of output tokens for m"}, {"max_tokens": 4096}),
+          "fewer, with a word about the window": ({"message": "`max_tokens` must be less than or equal to `4096`, the maximum value for `max_tokens` is less than the `context_window` for this model"}, {"max_tokens": 4096})}
+
+@pytest.mark.parametrize("name", LIMITS)
+async def test_a_limit_of_the_answer_that_a_server_does_not_take_is_put_otherwise(name):
+    error, wanted = LIMITS[name]
+    async with serving(reply({"error": error}, "400 Bad Request"), says("On Friday.")) as server:
+        p = provider(server.url, dialect=OpenAICompatible())
+        assert [await p("?", ""), await p("?", "")] == ["On Friday."] * 2
+        assert [{k: v for k, v in body.items() if k.startswith("max_")} for _, body in server.asked] == [{"max_tokens": 8192}, wanted, wanted]
+        await p.http.close()
+
+
+async def test_a_limit_that_is_refused_again_and_again_comes_to_an_end():
+    async with serving(reply({"error": {"message": "max_tokens, max_completion_tokens: 300 too many, 4096"}}, "400 Bad Request")) as server:
+        p = provider(server.url, dialect=OpenAICompatible(forms=("plist",)))
+        with pytest.raises(BackendFailure, match="does not accept the question"): await p("?", "")
+        assert len(server.asked) == 4
+        await p.http.close()
+
+
 # Whole turns ------------------------------------------------------------------------------------------------------------
 
 @asynccontextmanager
@@ -420,8 +522,6 @@ async def agent_on(tmp_path, environ=None, **settings):
     agent = await Agent.boot(memex=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config", save_at_shutdown=False, **settings)
     try: yield agent
     finally: await agent.close()
-
-def says(text): return reply({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
 
 CALL = json.dumps({"proposal": {"action": "call", "explanation": "You asked to put the roof away, and it is done with.", "tool": "org-archive", "args": {"path": "a.org", "heading": "roof", "archive": "b.org"}}})
 

@@ -14,6 +14,7 @@ from conftest import thinned
 from waits import ON_TERMINAL, PATIENCE, away, status
 from test_providers import KEY, agent_on, asked, failing, reply, serving, sse, stream
 
+from passepartout.drafts import message_in
 from passepartout.skills import Skill
 from passepartout.messages import Rejected
 
@@ -279,3 +280,12 @@ async def test_what_was_trimmed_is_known_and_prompts_cost_little(tmp_path, monke
         agent.journal.flush()
         folder = agent.journal.path.parent
         assert (folder / "prompts.log").stat().st_size < 20 * 1500 and (folder / "prompts.log").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("said", ['Sure! Here it is:\n\n(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "x"))', "Tool org-find returned:\n1. The roof is done.", '<tool_call>\n{"name": "org-find", "arguments": {}}', "<thinking>Which roof?</thinking>"])
+def test_what_turns_out_to_be_no_answer_is_withdrawn_before_it_ends(said):
+    assert message_in(said) is None
+
+
+def test_a_link_in_the_first_place_is_the_beginning_of_an_answer():
+    assert message_in("[[file:roof.org][The roof]] is") == "[[file:roof.org][The roof]] is" and message_in("[") is None

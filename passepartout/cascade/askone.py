@@ -11,7 +11,7 @@ __all__ = ['providers', 'time_left', 'refused', 'heard', 'time_for', 'one_provid
 import inspect
 import math
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..conditions import BudgetError, restart_case, signal_condition
@@ -90,8 +90,8 @@ def time_for(agent, backend: Any, context: Any, begun: float | None, turn: Any) 
 
 # %% ../../nbs/cascade/13j_askone.ipynb #a8822c3e
 async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, context: Any, begun: float | None = None, draft: Any = None,
-                       turn: Any = None) -> str:
-    "The answer of one provider, shown what it may see; `begun` is when the cascade began, by the monotonic clock; `draft` hears what comes of it meanwhile; `turn` is the turn of `context`, for who has it. `BackendFailure` says why there is none."
+                       turn: Any = None, shorter: Callable | None = None) -> str:
+    "The answer of one provider, shown what it may see; `begun` is when the cascade began, by the monotonic clock; `draft` hears what comes of it meanwhile; `turn` is the turn of `context`, for who has it; `shorter` tells the prompt in so many bytes, if it must be. `BackendFailure` says why there is none."
     if turn is None: turn = turn_in(agent, context)
     if idle(agent, context, turn): raise BackendFailure("it was not asked, because only the heartbeat asks, and no trigger fired")
     backend = agent.backends.by_name.get(name)
@@ -100,7 +100,7 @@ async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, con
     model = None if agent.model_selector is None else _select(agent, name, context)
     if model is not None and model.lower().lstrip(":") == "skip": raise BackendFailure("skipped by the selector")
     if not (backend.blind and backend.local) and (vault := getattr(agent, "vault", None)) is not None: prompt = vault.scanner.redact(prompt)
-    compose, shown = Composing(agent, backend, prompt, system_prompt, context, draft, turn), ""
+    compose, shown = Composing(agent, backend, prompt, system_prompt, context, draft, turn, shorter=shorter), ""
     if own := "compose" in backend.takes and not isinstance(system_prompt, str):        # may it be asked at all?
         prompt_for(agent, backend, "", context, turn=turn)
     else:

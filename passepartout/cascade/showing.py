@@ -56,6 +56,17 @@ class Composing:
     draft: Any = None
     turn: Any = None
     private: bool = False
+    shorter: Callable[[int], str] | None = None        # the prompt in so many bytes, as far as what it tells of can be told in less
+    shortened: bool = False
+
+    def shorten(self, most: int) -> bool:
+        "Make the prompt fit into `most` bytes, as far as that goes without the person's own words; whether it is shorter now."
+        if self.shorter is None or utf8_bound(self.prompt) <= most: return False
+        text, vault = self.shorter(most), getattr(self.agent, "vault", None)
+        if vault is not None and not (self.backend.blind and self.backend.local): text = vault.scanner.redact(text)
+        if utf8_bound(text) >= utf8_bound(self.prompt): return False
+        self.prompt, self.shortened = text, True
+        return True
 
     def __call__(self, *sizes: Any) -> Composed:
         "The system prompt, for a model that counts so, with so many bytes beside it (the prompt is added). `BackendFailure` when there must be none."
@@ -69,6 +80,6 @@ class Composing:
     def sent(self, composed: Composed) -> None:
         "Let the agent keep what is about to be sent, and the turn know what of it had to be shortened."
         if self.backend.blind: return
-        if self.turn is not None: self.turn.trimmed = composed.cut
+        if self.turn is not None: self.turn.trimmed = (*composed.cut, "what tools returned") if self.shortened else composed.cut
         if (keep := getattr(self.agent, "asking", None)) is not None:
             keep(self.context, self.backend.name, self.prompt, composed.text, composed.private, self.turn)

@@ -26,7 +26,7 @@ class Anthropic(Dialect):
                 "messages": [{"role": "user", "content": q.prompt}], "stream": q.stream}
         if q.form == "tool":
             body["tools"] = [{"name": "propose", "description": "Propose one action to the gates.", "input_schema": q.schema}]
-            body["tool_choice"] = {"type": "tool", "name": "propose"}
+            body["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": True}
         return "/v1/messages", body
 
     def piece(self, heard: Heard, data: dict) -> bool | None:
@@ -34,11 +34,13 @@ class Anthropic(Dialect):
         if kind == "message_stop": return None
         if kind == "message":
             heard.stop = _STOPS.get(data.get("stop_reason"), "end")
-            return any([_block(heard, block) for block in data.get("content") or ()])
-        if kind == "content_block_start": return _block(heard, data["content_block"])
+            return any([_block(heard, block, n) for n, block in enumerate(data.get("content") or ())])
+        if kind == "content_block_start": return _block(heard, data["content_block"], data.get("index"))
         if kind == "message_delta": heard.stop = _STOPS.get(data["delta"].get("stop_reason"), "end")
         if kind != "content_block_delta": return False
-        return heard.add(heard.call, data["delta"].get("partial_json")) | heard.add(heard.text, data["delta"].get("text"))
+        json_ = data["delta"].get("partial_json")
+        if data["delta"].get("type") == "thinking_delta": return True
+        return bool(json_ and heard.takes(data.get("index")) and heard.add(heard.call, json_)) | heard.add(heard.text, data["delta"].get("text"))
 
     def tokenizing(self, text: str, model: str) -> tuple[str, dict]:
         return "/v1/messages/count_tokens", {"model": model, "messages": [{"role": "user", "content": text}]}
@@ -66,7 +68,8 @@ def _blocks(system: str, marks: tuple[int, ...]) -> str | list[dict]:
 # %% ../../nbs/providers/anthropic.ipynb #0aaac46a
 _STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refused"}
 
-def _block(heard: Heard, block: dict) -> bool:
-    "Take a block in, as far as it is there."
-    if block.get("type") == "tool_use": return bool(block.get("input")) and heard.add(heard.call, json.dumps(block["input"]))
-    return block.get("type") == "text" and heard.add(heard.text, block.get("text"))
+def _block(heard: Heard, block: dict, place: int | None) -> bool:
+    "Take in a block, the one at this `place` of the answer, as far as it is there."
+    if block.get("type") == "tool_use":
+        return heard.takes(place, block.get("id"), block.get("name")) and bool(block.get("input")) and heard.add(heard.call, json.dumps(block["input"]))
+    return block.get("type") in ("thinking", "redacted_thinking") or block.get("type") == "text" and heard.add(heard.text, block.get("text"))

@@ -33,6 +33,7 @@ class Question:
     stream: bool
     usage: bool = False                # should the server say what it took?
     marks: tuple[int, ...] = ()        # the lengths of the beginnings of `system` that are likely to be sent again
+    newer: bool = False                # does the server want the newer name for the limit of an answer?
     room: int | None = None            # the tokens of question and answer together, as far as they were counted
 
     @property
@@ -49,6 +50,8 @@ class Heard:
     stop: str | None = None
     size: int = 0
     took: Usage | None = None
+    function: str | None = None        # the name in the call that is taken
+    first: tuple | None = None         # its place among several, and its identity
 
     def add(self, parts: list[str], piece: Any) -> bool:
         "Add `piece` to `parts`, if it is text and there is any; whether there was."
@@ -57,19 +60,31 @@ class Heard:
         parts.append(piece)
         return True
 
-    def said(self) -> str: return "".join(self.call or self.text)
+    def takes(self, place: Any, ident: str | None = None, name: str | None = None) -> bool:
+        "Is this a piece of the call that is taken, the first? Keeps its `name`, where that is said. Some servers count all calls as the first, so an identity counts too."
+        if self.first is None: self.first = place, ident
+        if place != self.first[0] or ident and self.first[1] and ident != self.first[1]: return False
+        self.function = self.function or name
+        return True
+
+    def said(self) -> str:
+        "The words so far, or the arguments of `propose`; of another function the call as a whole."
+        said = "".join(self.call or self.text)
+        return said if not self.call or self.function in (None, "propose") else f'{{"name": {json.dumps(self.function)}, "arguments": {said}}}'
 
 # %% ../../nbs/providers/dialect.ipynb #9361e5cd
 class Speaking:
     "How a question is written down for one kind of server, and its answer read."
     forms: tuple[str, ...] = ("schema", "tool", "plist")
     strict = False                     # does the server want the strict kind of schema?
+    binds = False                      # does a schema only bind what the model writes, which never reads it?
+    loops = True                       # does it take a schema in which a field that has to be there refers to what it is a part of?
 
     def request(self, q: Question) -> tuple[str, dict]: "The path behind the endpoint, and the document to send."; raise NotImplementedError
     def key_header(self, key: str) -> dict[str, str]: return {"authorization": f"Bearer {key}"}
     def headers(self) -> dict[str, str]: return {}
     def piece(self, heard: Heard, data: dict) -> bool | None:
-        "Take one piece in: whether it held a word, `None` after the last."
+        "Take one piece in: whether it held a word or a thought, `None` after the last."
         raise NotImplementedError
 
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
@@ -155,7 +170,8 @@ def listening(dialect: Dialect, heard: Heard, hear: Callable | None) -> Callable
     "`take` for one answer, with somebody who hears what is said."
     if hear is None: return partial(take, dialect, heard)
     def taken(data: Any) -> bool | None:
-        if said := take(dialect, heard, data): hear(heard.said)
+        before, said = heard.size, take(dialect, heard, data)
+        if said and heard.size > before: hear(heard.said)
         return said
     return taken
 

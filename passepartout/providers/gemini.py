@@ -18,7 +18,7 @@ from .dialect import Dialect, Heard, Question, counted
 # %% ../../nbs/providers/gemini.ipynb #2c3ca3eb
 class Gemini(Dialect):
     "Generate content, with a schema for the proposal."
-    forms = ("schema", "tool", "plist")
+    forms, loops = ("schema", "tool", "plist"), False
 
     def key_header(self, key: str) -> dict[str, str]: return {"x-goog-api-key": key}
 
@@ -37,7 +37,7 @@ class Gemini(Dialect):
         if (data.get("promptFeedback") or {}).get("blockReason") not in (None, "BLOCKED_REASON_UNSPECIFIED"): heard.stop = "refused"
         said = False
         for candidate in (data.get("candidates") or ())[:1]:
-            for part in (candidate.get("content") or {}).get("parts") or (): said |= not part.get("thought") and _part(heard, part)
+            for part in (candidate.get("content") or {}).get("parts") or (): said |= bool(part.get("thought")) or _part(heard, part)
             if (end := candidate.get("finishReason") or "FINISH_REASON_UNSPECIFIED") != "FINISH_REASON_UNSPECIFIED":
                 heard.stop = _STOPS.get(end, "refused")
         return said
@@ -75,7 +75,8 @@ _STOPS = {"STOP": "end", "MAX_TOKENS": "length",
                            "MISSING_THOUGHT_SIGNATURE", "CONTINUATION", "OTHER"))}
 
 def _part(heard: Heard, part: dict) -> bool:
-    "Take in a part of the answer that is no thought: text, or the call of our function, which comes whole."
+    "Take in a part of the answer that is no thought: text, or the first call of a function, which comes whole."
     call = part.get("functionCall")
-    if call and call.get("name") == "propose" and isinstance(call.get("args"), dict): return heard.add(heard.call, json.dumps(call["args"]))
+    if call and isinstance(call.get("args"), dict):
+        return not heard.call and heard.takes(0, None, call.get("name")) and heard.add(heard.call, json.dumps(call["args"]))
     return heard.add(heard.text, part.get("text"))

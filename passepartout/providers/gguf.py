@@ -26,7 +26,7 @@ from ..backends import BackendFailure
 from ..awareness.budget import utf8_bound
 from ..net.endpoints import Endpoint, HttpFailed
 from ..limits import in_thread
-from ..awareness.measure import BYTES, Composed, Measure, Measures
+from ..awareness.measure import BYTES, Composed, Measure, Measures, fitting
 from .llama import CONTEXT, problem_with
 from .openai_compatible import OpenAICompatible
 from .proposals import JSON_FORM, proposal_schema
@@ -163,14 +163,14 @@ class Counting(Asked):
         "The system prompt whose context was counted, and fits. What an earlier process counted is not counted again."
         known = measure.sure
         for _ in range(4):
-            composed = compose(measure, len(JSON_FORM))
+            composed = fitting(compose, measure, len(JSON_FORM), self.tokens)
             if known or not composed.tight or (tokens := await self.working(self.count,
                     sample := composed.context if len(composed.context) > 2000 else composed.text)) is None:
                 return composed
             if not measure.counted(tokens, utf8_bound(sample)): return composed
             self.measures.save()
         measure.rate = BYTES
-        return compose(measure, len(JSON_FORM))
+        return fitting(compose, measure, len(JSON_FORM), self.tokens)
 
 # %% ../../nbs/providers/gguf.ipynb #a8b587fe
 class Hearing(Counting):
@@ -223,6 +223,7 @@ class Gguf(Ahead):
         measure, composed = self.measure(), Composed(system_prompt)
         if compose is not None: composed = await self.fitted(compose, measure)
         while True:
+            prompt = getattr(compose, "prompt", prompt)
             heard, q = Heard(), self.question(prompt, composed, measure.answer(self.tokens))
             if compose is not None: compose.sent(composed)
             size = utf8_bound(q.system) + utf8_bound(prompt)
@@ -230,7 +231,7 @@ class Gguf(Ahead):
             except HttpFailed as error:
                 if self.form + 1 < len(self.dialect.forms) and not_that_form(error): self.form += 1
                 elif compose is not None and is_too_long(error) and measure.too_long(error.body, size):
-                    composed = compose(measure, len(JSON_FORM))
+                    composed = fitting(compose, measure, len(JSON_FORM), self.tokens)
                 else: raise failure_of(error, self.as_service(), self.path.name) from None
             else:
                 if heard.took is not None and measure.billed(heard.took.read, size): self.measures.save()

@@ -17,7 +17,7 @@ from .dialect import Dialect, Heard, Question, counted
 # %% ../../nbs/providers/ollama.ipynb #feb6f10a
 class Ollama(Dialect):
     "Chat, with a schema for the proposal and room for the whole question."
-    forms, models_path = ("schema", "plist"), "/api/tags"
+    forms, models_path, binds = ("schema", "plist"), "/api/tags", True
 
     def request(self, q: Question) -> tuple[str, dict]:
         if elsewhere(q.model):
@@ -28,7 +28,8 @@ class Ollama(Dialect):
         return "/api/chat", body | ({"format": q.schema} if q.form == "schema" else {})
 
     def piece(self, heard: Heard, data: dict) -> bool | None:
-        said = heard.add(heard.text, (data.get("message") or {}).get("content"))
+        part = data.get("message") or {}
+        said = heard.add(heard.text, part.get("content")) or bool(part.get("thinking"))
         if not data.get("done"): return said
         heard.stop = "length" if data.get("done_reason") == "length" else "end"
         return None

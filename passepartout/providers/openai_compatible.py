@@ -31,7 +31,7 @@ class Requesting(Counting):
     "How a question is written down: chat completions."
     def request(self, q: Question) -> tuple[str, dict]:
         body = {"model": q.model, "messages": [{"role": "system", "content": q.system}, {"role": "user", "content": q.prompt}],
-                "max_completion_tokens" if self.own else "max_tokens": q.tokens, "stream": q.stream}
+                "max_completion_tokens" if self.own or q.newer else "max_tokens": q.tokens, "stream": q.stream}
         if q.form == "schema":
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": "proposal", "schema": q.schema,
                     **({"strict": True} if self.strict else {})}}
@@ -60,8 +60,10 @@ class OpenAICompatible(Requesting):
         said = False
         for choice in data.get("choices") or ():
             part = choice.get("delta") or choice.get("message") or {}
-            said |= heard.add(heard.text, part.get("content"))
-            for call in part.get("tool_calls") or (): said |= heard.add(heard.call, (call.get("function") or {}).get("arguments"))
+            said |= heard.add(heard.text, part.get("content")) or bool(part.get("reasoning") or part.get("reasoning_content"))
+            for n, call in enumerate(part.get("tool_calls") or ()):
+                made = call.get("function") or {}
+                if heard.takes(call.get("index", n), call.get("id"), made.get("name")): said |= heard.add(heard.call, made.get("arguments"))
             if part.get("refusal"): heard.stop = "refused"
             if end := choice.get("finish_reason"):
                 heard.stop = heard.stop or {"length": "length", "content_filter": "refused", "error": None}.get(end, "end")

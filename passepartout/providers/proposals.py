@@ -21,8 +21,8 @@ from ..plist import write_plist
 from ..tools import Parameter, Tool
 
 # %% ../../nbs/providers/proposals.ipynb #bd91b0f4
-def proposal_schema(tools: Iterable[Tool], strict: bool = False) -> dict:
-    "The JSON schema of a proposal for an agent with these tools."
+def proposal_schema(tools: Iterable[Tool], strict: bool = False, loops: bool = True) -> dict:
+    "The JSON schema of a proposal for an agent with these tools; without `loops`, nothing in it that refers to itself has to be there."
     choices = [closed({"action": {"enum": ["message"], "type": "string"}, "text": {"type": "string"}})]
     for tool in sorted(tools, key=lambda t: t.name):
         args = closed({p.name: argument(p, strict) for p in tool.parameters}, [p.name for p in tool.parameters if strict or p.required])
@@ -31,7 +31,7 @@ def proposal_schema(tools: Iterable[Tool], strict: bool = False) -> dict:
     if len(choices) == 1: return closed({"proposal": choices[0]})
     choices.append(closed({"action": {"enum": ["plan"], "type": "string"}, "explanation": {"type": "string"},
                            "steps": {"type": "array", "items": {"$ref": "#/$defs/step"}, "minItems": 1, "maxItems": 20}}))
-    return {**closed({"proposal": {"anyOf": choices}}), "$defs": plan_forms(tools, strict)}
+    return {**closed({"proposal": {"anyOf": choices}}), "$defs": plan_forms(tools, strict, loops)}
 
 # %% ../../nbs/providers/proposals.ipynb #2feb0ceb
 def closed(properties: dict, required: list[str] | None = None) -> dict:
@@ -50,26 +50,26 @@ def argument(p: Parameter, strict: bool) -> dict:
     return {"anyOf": [schema, {"type": "null"}]} if strict and not p.required else schema
 
 # %% ../../nbs/providers/proposals.ipynb #51332cf4
-def plan_forms(tools: Iterable[Tool], strict: bool = False) -> dict:
+def plan_forms(tools: Iterable[Tool], strict: bool = False, loops: bool = True) -> dict:
     "The schemas of a step, an expression and a condition, for plans over these tools."
     from passepartout.plan import CONDITIONS, EXPRESSIONS, STEPS
     expression = [{"type": "string"}, {"type": "number"}, {"type": "array", "items": {"$ref": "#/$defs/expression"}},
-                  *[plan_form(form.parts, strict) for name, form in EXPRESSIONS.items() if name != "object" or not strict]]
-    steps = [plan_form(form.parts, strict) for name, form in STEPS.items() if name != "call"]
+                  *[plan_form(form.parts, strict, loops) for name, form in EXPRESSIONS.items() if name != "object" or not strict]]
+    steps = [plan_form(form.parts, strict, loops) for name, form in STEPS.items() if name != "call"]
     for tool in sorted(tools, key=lambda t: t.name):
         optional = [p.name for p in tool.parameters if not p.required]
         args = closed({p.name: _maybe({"$ref": "#/$defs/expression"}, strict and p.name in optional) for p in tool.parameters},
                       [p.name for p in tool.parameters if strict or p.required])
         steps.append(closed({"call": {"enum": [tool.name], "type": "string"}, "args": args, "as": _maybe({"type": "string"}, strict)},
                             ["call", "args", *["as"] * strict]))
-    return {"expression": {"anyOf": expression}, "condition": {"anyOf": [plan_form(form.parts, strict) for form in CONDITIONS.values()]},
+    return {"expression": {"anyOf": expression}, "condition": {"anyOf": [plan_form(form.parts, strict, loops) for form in CONDITIONS.values()]},
             "step": {"anyOf": steps}}
 
 # %% ../../nbs/providers/proposals.ipynb #39a250ae
-def plan_form(parts: Any, strict: bool) -> dict:
-    "The schema of one form of a plan."
-    return closed({name: _maybe(_part(kind.rstrip("?")), strict and kind.endswith("?")) for name, kind in parts.items()},
-                  [name for name, kind in parts.items() if strict or not kind.endswith("?")])
+def plan_form(parts: Any, strict: bool, loops: bool = True) -> dict:
+    "The schema of one form of a plan; without `loops`, what refers to an expression or a condition may be missing."
+    made = {name: _maybe(_part(kind.rstrip("?")), strict and kind.endswith("?")) for name, kind in parts.items()}
+    return closed(made, [name for name, kind in parts.items() if (strict or not kind.endswith("?")) and (loops or "$ref" not in made[name])])
 
 # %% ../../nbs/providers/proposals.ipynb #6712c0fa
 def _maybe(schema: dict, optional: bool) -> dict: return {"anyOf": [schema, {"type": "null"}]} if optional else schema

@@ -22,10 +22,11 @@ from ..awareness.budget import utf8_bound
 from ..conditions import PassepartoutError
 from ..net.endpoints import Endpoint, HttpFailed, Times
 from ..net.httpclient import Http
-from ..awareness.measure import BYTES, Composed, Measure, Measures
+from ..awareness.measure import BYTES, Composed, Measure, Measures, fitting, window_in
 from .ahead import Beforehand, ReadsAhead
 from .dialect import Dialect, Heard, Question, answer_of, listening
-from .failures import failure_of, is_too_long, knows_no_model, not_that_form, took_nothing
+from .failures import (answers_at_most, failure_of, is_too_long, knows_no_model, not_that_form, said_after_all,
+                                             took_nothing)
 from .proposals import JSON_FORM, TOOL_FORM, can_be_strict, proposal_schema
 
 # %% ../../nbs/providers/wire.ipynb #e5230abc
@@ -45,6 +46,7 @@ class Reached:
     stream: bool = True
     form: int = 0                      # how many forms of the dialect the server turned out not to know
     tells: bool = True                 # may it be asked to say in a stream what it took?
+    newer: bool = False                # does it want the newer name for the limit of an answer?
     measures: Measures = field(default_factory=Measures)
     windows: Callable | None = None    # (model, address): how many tokens it reads, if a table knows
     counts: bool = True                # does its server count tokens?
@@ -59,7 +61,7 @@ class Reached:
         "The schema for the tools as they are now; made once for each state of the registry."
         if self._made[0] is not self.tools.state:
             strict = self.dialect.strict and can_be_strict(self.tools)
-            self._made = (self.tools.state, proposal_schema(self.tools, strict))
+            self._made = (self.tools.state, proposal_schema(self.tools, strict, self.dialect.loops))
         return self._made[1]
 
 # %% ../../nbs/providers/wire.ipynb #5cd8f00c
@@ -129,7 +131,7 @@ class Explaining(Listed):
             found = meant(model, self.dialect.models(await self.http.get(self.endpoint.url + self.dialect.models_path, self.headers(),
                     soon)))
         except (HttpFailed, BackendFailure): found = None
-        return failure_of(error, self, model, f" Did you mean {found}?" if found else "")
+        return failure_of(error, self, model, f" Did you mean {found}?" if found and found != model else "")
 
 # %% ../../nbs/providers/wire.ipynb #6c48ab13
 class Windowed(Explaining):
@@ -178,22 +180,27 @@ FORMS = {"schema": JSON_FORM, "tool": TOOL_FORM}
 
 class Fitting(Measured):
     "Measures a question before it is put, and makes it fit."
-    def beside(self) -> int:
-        "The bytes of what goes along with a prompt: the schema, or the words about the form."
+    def schema_read(self) -> int:
+        "The bytes of the schema, if the model reads it."
         form = self.dialect.forms[self.form]
-        return utf8_bound(FORMS.get(form, "")) + (len(json.dumps(self.schema())) if form != "plist" else 0)
+        bound = form == "plist" or form == "schema" and (self.dialect.binds or self.endpoint.local)
+        return 0 if bound else len(json.dumps(self.schema()))
+
+    def beside(self) -> int:
+        "The bytes of what goes along with a prompt: the schema that is read, and the words about the form."
+        return utf8_bound(FORMS.get(self.dialect.forms[self.form], "")) + self.schema_read()
 
     async def fitted(self, compose: Any, measure: Measure, model: str, headers: Mapping[str, str], ask: bool = True) -> Composed:
         "The system prompt whose context was counted, and fits. Nothing is sent to be counted unless the question may be asked (`ask`)."
         for _ in range(4):
-            composed = compose(measure, self.beside())
+            composed = fitting(compose, measure, self.beside(), self.tokens)
             if not ask or not composed.tight or (measure.sure and not self.dialect.quick): return composed
             sample = composed.context if len(composed.context) > 2000 else composed.text
             if (tokens := await self.count(sample, model, headers)) is None: return composed
             if not measure.counted(tokens, utf8_bound(sample)): return composed
             self.measures.save()
         measure.rate = BYTES
-        return compose(measure, self.beside())
+        return fitting(compose, measure, self.beside(), self.tokens)
 
 # %% ../../nbs/providers/wire.ipynb #b439fd9d
 class Asking(Fitting):
@@ -222,11 +229,13 @@ class Putting(Asking):
         room = (measure.rate.of(utf8_bound(composed.text) + utf8_bound(prompt) + self.beside()) + measure.answer(self.tokens)
                 if measure.rate != BYTES else None)
         return Question(prompt, composed.text + FORMS.get(form, ""), model, form, self.schema() if form != "plist" else None,
-                        measure.answer(self.tokens), self.stream, self.tells, composed.marks, room)
+                        measure.answer(self.tokens), self.stream, self.tells, composed.marks, self.newer, room)
 
     def gives_in(self, error: HttpFailed, q: Question) -> bool:
         "Was it the form of `q` that the server refused? Then the next one has another."
         if q.stream and q.usage and "stream_options" in error.body and 400 <= error.status < 500: self.tells = False
+        elif not q.newer and "max_completion_tokens" in error.body and error.status == 400 and window_in(error.body) is None: self.newer = True
+        elif (fewer := answers_at_most(error, q.tokens)) is not None: self.tokens = fewer
         elif self.form + 1 < len(self.dialect.forms) and not_that_form(error): self.form += 1
         else: return False
         return True
@@ -268,16 +277,18 @@ class Provider(Ahead):
             await self.look(measure, model, headers)
             composed = await self.fitted(compose, measure, model, headers, meter is None or meter.affords(model, 0, 0, self.endpoint.url))
         while True:
+            prompt = getattr(compose, "prompt", prompt)
             heard, q = Heard(), self.question(prompt, composed, model, measure)
             if compose is not None: compose.sent(composed)
             await self.settled()
+            sent = utf8_bound(q.system) + utf8_bound(prompt) + self.schema_read()
             try: streamed = await self.ask(q, headers, heard, hear, meter)
             except HttpFailed as error:
+                if (said := said_after_all(error)) is not None: return answer_of(Heard([said], stop="end"), False)
                 if self.gives_in(error, q): pass
-                elif compose is not None and is_too_long(error) and measure.too_long(error.body, utf8_bound(q.system) + utf8_bound(prompt)):
-                    composed = compose(measure, self.beside())
+                elif compose is not None and is_too_long(error) and measure.too_long(error.body, sent):
+                    composed = fitting(compose, measure, self.beside(), self.tokens)
                 else: raise await self.explained(error, model) from None
             else:
-                if heard.took is not None and measure.billed(heard.took.read, utf8_bound(q.system) + utf8_bound(prompt)):
-                    self.measures.save()
+                if heard.took is not None and measure.billed(heard.took.read, sent): self.measures.save()
                 return answer_of(heard, streamed)
