@@ -219,3 +219,55 @@ async def test_who_reads_a_value_out_of_a_record_has_all_of_it(asked):
     agent = await asked('(:TYPE :PLAN :EXPLANATION "You asked who wrote." :STEPS ((:CALL "mail" :ARGS (:WHERE "inbox") :AS "found") (:ANSWER (:TEXT ("It is " (:REF "found"))))))', tools={"mail": mail}.items())
     assert str(await agent.handle("who wrote?")) == "It is text: See you at four, sender: ana@example.org"
     assert in_full(Value({"title": "Roof", "file": "roof.org", "tags": ("house",)})).count(":") == 3
+
+
+def earlier(agent): return agent.prompts[-1][1].partition("EARLIER IN THIS CONVERSATION:\n")[2].partition("TODAY:")[0]
+
+
+async def test_what_came_of_a_yes_and_a_no_is_remembered(asked):
+    "The model offered something after an approved call, and the person said: yes, do. It has to know what it offered."
+    agent = await asked(look("open"), look("open", "second box"), say("Both are open. Shall I close them?"), look("open", "third box"), say("A."), say("B."))
+    opens(agent)
+    reply = await agent.handle("open both boxes")
+    while reply.approvals: reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    refused = await agent.handle("no, the third")
+    assert "PERSON: open both boxes\nYOU: This needs your approval." in earlier(agent) and "PERSON: yes\nYOU: Both are open. Shall I close them?\n" in earlier(agent)
+    assert earlier(agent).count("This needs your approval") == 1                        # the last of two questions stands for both
+    assert agent.deny(refused.approvals[0].id) == "It was not done."
+    await agent.handle("well?")
+    assert earlier(agent).endswith("PERSON: no\nYOU: It was not done.\n")
+    live = list(agent.turns.recent("main"))
+    agent.turns.spoken.clear()
+    assert list(agent.turns.recent("main")) == live                                     # and tomorrow, from the journal
+    await agent.handle("and now?")
+    assert "PERSON: no\nYOU: It was not done.\n" in earlier(agent)
+
+
+async def test_the_request_is_known_behind_the_second_yes(asked):
+    agent = await asked(look("open"), look("open", "second box"), say("Both are open."))
+    opens(agent)
+    reply = await agent.handle("open both boxes")
+    while reply.approvals: reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert agent.prompts[-1][0].startswith("The person asked: open both boxes\n\nThe person approved")
+
+
+async def test_what_came_of_a_yes_is_private_when_the_question_was(asked):
+    secret = lambda where: ToolResult("the money is in the clock", label=replace(TOOLS, private=True))
+    agent = await asked(look("secret"), look("open", "the clock"), say("It is open."), elsewhere=say("elsewhere"), tools={"secret": secret}.items())
+    opens(agent)
+    reply = await agent.handle("where is it?")
+    await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    each, = agent.turns.recent("main")
+    assert each.private and each.answered == "It is open." and "clock" in each.question
+
+
+def capture(title): return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "{title}") :EXPLANATION "You want to remember {title}."))'
+
+
+async def test_a_command_that_is_repeated_leaves_room_for_what_was_said(asked):
+    agent = await asked(capture("tea"), say("Tea."), capture("jam"), say("Jam."), say("Fine."))
+    for words in ("note tea down", "note jam down"): await agent.handle(words)
+    await agent.undo(2, "main")
+    await agent.handle("well?")
+    assert [(each.asked, len(each.answered.splitlines())) for each in agent.turns.recent("main")][:3] == [("note tea down", 1), ("note jam down", 1), ("/undo", 2)]
+    assert earlier(agent).count("/undo") == 1
