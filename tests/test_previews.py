@@ -307,6 +307,13 @@ def test_large_texts_are_compared_in_time_and_shown_in_part():
     assert len(render([Change("a.txt", b"x" * 5_000_000, b"y" * 5_000_000)])) < 2_000
 
 
+def test_an_argument_is_shown_as_the_text_that_it_is():
+    from passepartout.terminal.render import laid_out
+    move = '(:CALL "org-refile" :ARGS (:PATH "inbox.org" :HEADING "a heading that fills the line on which it stands" :TARGET "people/Ana.org"))'
+    for action in (f"(:TARGET :PLAN :PAYLOAD (:ACTION :PLAN :STEPS ({move})))", f"(:TARGET :TOOL :PAYLOAD {move})", '["REQUEST", "TOOL", {"args": {"heading": "a heading that fills the line on which it stands", "target": "people/Ana.org"}}]'):
+        for width in (30, 60, 300): assert ':TARGET "people/Ana.org"' in laid_out(action, width)
+
+
 def test_ordinary_text_stays_as_it_is():
     for text in ("Käse für Zoë", "日本語", "a ❤\ufe0f b", "naïve — “so”", "x" * 500): assert visible(text) == text
 
