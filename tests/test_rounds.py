@@ -11,7 +11,7 @@ from passepartout.gates.provenance import calls_in
 from passepartout.labels import Value
 from passepartout.messages import TOOLS, Action
 from passepartout.plans.planrun import in_full
-from passepartout.reason import MOST_WORDS, Step, told_steps
+from passepartout.reason import MOST_TOLD, MOST_WORDS, Step, told_steps
 from passepartout.tools import Tool, ToolError, ToolResult
 
 
@@ -126,7 +126,7 @@ async def test_ten_long_results_do_not_fill_the_prompt(asked):
     agent = await asked(*[look("long", f"box {n}") for n in range(5)], say("Enough."), tools={"long": lambda where: f"{where} " + 30_000 * "x"}.items(), context_budget=3000)
     assert await agent.handle("what is where?") == "Enough."
     last = agent.prompts[-1][0]
-    assert 30_000 < len(last) < 30_000 + 2 * 3000 + 5 * (MOST_WORDS + 250)
+    assert MOST_TOLD < len(last) < MOST_TOLD + 2 * 3000 + 5 * (MOST_WORDS + 250)
     assert all(f"box {n} xxx" in last for n in range(5)) and last.count("Ask for it again") == 4
 
 
@@ -271,3 +271,12 @@ async def test_a_command_that_is_repeated_leaves_room_for_what_was_said(asked):
     await agent.handle("well?")
     assert [(each.asked, len(each.answered.splitlines())) for each in agent.turns.recent("main")][:3] == [("note tea down", 1), ("note jam down", 1), ("/undo", 2)]
     assert earlier(agent).count("/undo") == 1
+
+
+async def test_of_a_long_result_a_model_is_told_the_beginning_and_the_end(asked):
+    printed = "begun\n" + "a line that says nothing\n" * 3000 + "1 test failed"
+    agent = await asked(look("tests"), say("One failed."), tools={"tests": lambda where: ToolResult(printed)}.items())
+    await agent.handle("run the tests")
+    told = agent.prompts[1][0]
+    assert len(told) < 21_000 and "Tool tests returned:\nbegun\n" in told and "a line that says nothing\n1 test failed\n\nAnswer" in told
+    assert "\n(left out here: 55," in told
