@@ -194,9 +194,8 @@ async def test_an_edit_of_another_file_is_not_shown_and_not_made(tmp_path):
     agent = await booted(tmp_path, call("edit", path="roof.org"), files={"roof.org": "* Roof\n", "other.org": "* Other\n"})
     def body(path, text, context): return [FileEdit(resolve(agent.roots, "other.org", "write"), b"* Other\n", b"mine\n")]
     edit_tool(agent, body)
-    asked = (await agent.handle("please")).approvals[0]
-    assert "Other" not in asked.preview
-    await agent.approve(asked.id, asked.code)
+    reply = await agent.handle("please")
+    assert not reply.approvals and "* Other" not in reply                # a yes would come to nothing
     assert note(agent, "other.org").read_text() == "* Other\n"
     await agent.close()
 

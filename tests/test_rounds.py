@@ -30,10 +30,10 @@ async def asked(tmp_path):
     for agent in made: await agent.close()
 
 
-async def agent_with(tmp_path, *answers, local=True, elsewhere=None, tools=(), **overrides):
+async def agent_with(tmp_path, *answers, local=True, elsewhere=None, tools=(), permissions=(), **overrides):
     (tmp_path / "memex").mkdir(exist_ok=True)
     agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", journal=":memory:",
-                             permissions={name: "allow" for name in ("look", *dict(tools))}, provider_cascade=("model",), **overrides)
+                             permissions={name: "allow" for name in ("look", *dict(tools))} | dict(permissions), provider_cascade=("model",), **overrides)
     agent.prompts, agent.elsewhere, script = [], [], iter(answers)
     def model(prompt, system_prompt):
         agent.prompts.append((prompt, system_prompt))
@@ -271,6 +271,45 @@ async def test_a_command_that_is_repeated_leaves_room_for_what_was_said(asked):
     await agent.handle("well?")
     assert [(each.asked, len(each.answered.splitlines())) for each in agent.turns.recent("main")][:3] == [("note tea down", 1), ("note jam down", 1), ("/undo", 2)]
     assert earlier(agent).count("/undo") == 1
+
+
+def replacing(old): return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "replace-string" :ARGS (:PATH "house.org" :OLD "{old}" :NEW "slate") :EXPLANATION "You decided for slate on the roof."))'
+
+
+async def with_house(asked, tmp_path, *answers, line="* Roof", permissions=(), **more):
+    agent = await asked(*answers, permissions={"replace-string": "ask", "org-archive": "ask", "read-file": "allow"} | dict(permissions), **more)
+    (tmp_path / "memex" / "house.org").write_text(f"{line}\nIt will be tiles.\n")
+    return agent
+
+
+async def test_nobody_is_asked_about_an_edit_that_cannot_be_made(asked, tmp_path):
+    agent = await with_house(asked, tmp_path, replacing("bricks"), replacing("tiles"))
+    reply = await agent.handle("slate, please")
+    assert agent.prompts[1][0].endswith("Tool replace-string failed: house.org does not hold bricks. Read it again; spaces and line breaks count.\n\nPropose something else, or tell the person.")
+    pending, = reply.approvals
+    assert "+It will be slate." in pending.preview
+
+
+async def test_what_a_tool_says_of_a_note_is_not_told_before_the_yes_where_reading_it_is_asked_about(asked, tmp_path):
+    agent = await with_house(asked, tmp_path, replacing("bricks"), permissions={"read-file": "ask"})
+    pending, = (await agent.handle("slate, please")).approvals
+    assert "does not hold bricks" in pending.preview and len(agent.prompts) == 1
+
+
+async def test_what_a_tool_says_of_a_private_note_is_private(asked, tmp_path):
+    archive = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-archive" :ARGS (:PATH "house.org" :HEADING "Garden" :ARCHIVE "house.org_archive") :EXPLANATION "You are done with the garden."))'
+    agent = await with_house(asked, tmp_path, archive, "(", elsewhere=say("elsewhere"), line="* Roof of Selma :@private:")
+    agent.provider_cascade = ("model", "elsewhere")
+    await agent.handle("archive it")
+    assert "failed: There is no heading 'Garden' in house.org" in agent.prompts[1][0] and agent.elsewhere == []
+
+
+async def test_nobody_is_asked_about_a_program_that_is_not_there(asked):
+    shell = lambda command: f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "{command}") :EXPLANATION "It shows whether the tests pass."))'
+    agent = await asked(shell("bash3 build.sh"), shell("bash3 build.sh || bash build.sh"), permissions={"shell": "allow"})
+    pending, = (await agent.handle("build it")).approvals
+    assert "Tool shell failed: There is no program bash3 on this machine, so nothing was asked and nothing ran. There is bash" in agent.prompts[1][0]
+    assert "bash3 build.sh ||" in pending.action                        # where another would be tried, the person decides
 
 
 async def test_of_a_long_result_a_model_is_told_the_beginning_and_the_end(asked):
