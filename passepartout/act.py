@@ -8,9 +8,9 @@ Docs: https://example.org/passepartout/act.html.md"""
 __all__ = ['dispatch_action', 'run_cleared', 'call', 'answer', 'between_records', 'execute_tool_action', 'Overtaken',
            'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool', 'carry_out_edits', 'said_of',
            'NotAsShown', 'check_as_shown', 'ask_again', 'check_lasting', 'lasting', 'execute_system_action',
-           'execute_cli_action', 'register_core_actuators', 'act_gate', 'act_once', 'redacted', 'approved_hash',
-           'changed_underway', 'follows', 'as_feedback', 'explain_nothing', 'tell', 'format_tool_result',
-           'register_actuator']
+           'execute_cli_action', 'register_core_actuators', 'may_be_read', 'ask_person', 'act_gate', 'act_once',
+           'redacted', 'approved_hash', 'changed_underway', 'follows', 'as_feedback', 'explain_nothing', 'tell',
+           'format_tool_result', 'register_actuator']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
@@ -25,15 +25,15 @@ from .context import log_about
 from .edits import EditConflict, EditFailed, FileEdit, apply_edit
 from .journal import JournalError
 from .limits import in_thread, within
-from .messages import (CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
-                                   ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
-from .previews import Change, Foreseen, awakened, quotes_private, result_of, uncovered
+from .messages import (CALL, CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
+                                   Allowed, ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
+from .previews import Change, Foreseen, awakened, foresee, quotes_private, result_of, uncovered
 from .reason import UNFIT
 from .records import record
 from .results import feedback, format_tool_result, label_of, tool_error, tool_output
 from .awareness.summaries import in_our_words
 from .tools import Tool, ToolError, ToolResult
-from .verify import Clearance, Cleared, brief, clear, is_answer, judgement_record, normalise
+from .verify import Clearance, Cleared, brief, clear, is_answer, judge, judgement_record, normalise
 
 _all_ = ["format_tool_result", "register_actuator"]
 
@@ -277,6 +277,26 @@ def register_core_actuators(agent) -> None:
     for name, fn in ((TOOL, execute_tool_action), (SYSTEM, execute_system_action), (CLI, execute_cli_action)):
         agent.actuators.register(name, fn, core=True)
 
+# %% ../nbs/17_act.ipynb #7d32286c
+def may_be_read(agent, files: tuple[str, ...], signal: Signal) -> bool:
+    "Whether the gates let all these files be read for `signal` without a question."
+    for file in files:
+        judgement = judge(agent, Action(target=TOOL, payload={"action": CALL, "tool": "read-file", "args": {"path": file},
+                                                              "explanation": "What a tool says of this file would be told."}), signal)
+        judgement.close()
+        if not isinstance(judgement.verdict, Allowed): return False
+    return True
+
+# %% ../nbs/17_act.ipynb #96994999
+async def ask_person(agent, signal: Signal, verdict: ApprovalRequired) -> Signal | None:
+    "Put what a gate asks to the person; where a yes would come to nothing, an error for the model instead."
+    name = str(pick(verdict.action.payload, "tool"))
+    if verdict.vain: return tool_error(signal, name, verdict.vain)
+    foreseen = await foresee(agent, verdict.action, signal, agent.now())
+    if foreseen is not None and foreseen.failure is not None and not agent.tools.get(name).foreign and may_be_read(agent, foreseen.files, signal):
+        return tool_error(signal, name, foreseen.failure.message, label_of(agent.tools.get(name), foreseen.failure))
+    return await agent.file_flight_plan(signal, verdict, foreseen)
+
 # %% ../nbs/17_act.ipynb #20602257
 async def act_gate(agent, signal: Any) -> Signal | None:
     "Carry out what Reason approved. Returns the feedback that goes round the loop, or `None`."
@@ -284,7 +304,7 @@ async def act_gate(agent, signal: Any) -> Signal | None:
     fields = signal.__dict__
     if pick(fields["payload"], "sensor") is HEARTBEAT: return None
     if fields["status"] is REQUIRES_APPROVAL and isinstance(signal.verdict, ApprovalRequired):
-        return await agent.file_flight_plan(signal, signal.verdict)
+        return await ask_person(agent, signal, signal.verdict)
     if fields["approved_action"] is None: return await explain_nothing(agent, signal)
     for _ in range(2):
         try: return await act_once(agent, signal)
@@ -300,7 +320,7 @@ async def act_once(agent, signal: Signal) -> Signal | None:
     verdict = judgement.verdict
     if permit is None:
         agent.note(signal, "verdict", judgement_record(judgement))
-        if isinstance(verdict, ApprovalRequired): return await agent.file_flight_plan(signal, verdict)
+        if isinstance(verdict, ApprovalRequired): return await ask_person(agent, signal, verdict)
         log_about(agent, signal, f"ACT: blocked at the last check by {verdict.gate}: {verdict.text}")
         return feedback(signal, {"text": f"It was stopped at the last check: {verdict.text}"}, type=LOG)
     if verdict.action is not approved and verdict.action.hash != approved_hash(agent, signal):

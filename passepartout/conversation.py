@@ -22,7 +22,7 @@ from .plans.plandesk import PlanWindow
 from .plist import Keyword
 from .previews import AT_HOME, for_channel, foresee, holds_private
 from .tuples import NamedTuple
-from .turns import Reply, Turn, recorded_turn
+from .turns import REFUSED, Reply, Turn, recorded_turn
 from .undo import UNDO, fewer_than, nothing_left, others_standing, taken_back, undo_action, undo_groups
 from .verify import Judgement, judge, normalise
 
@@ -197,7 +197,8 @@ class Answers(Lasting):
         plan = self.waiting_for(row["id"])
         self.journal.deny(row["id"], by="person", session=session)
         self.turns.show("approval", {"approval": row["id"], "state": "denied"}, "")
-        return Reply(f"It was not done.{self.refused_plan(plan)}", "answered")
+        self.turns.refuse(row["session"], row["turn"])
+        return Reply(f"{REFUSED}{self.refused_plan(plan)}", "answered")
 
     def pending(self, session: str | None = None, source: Any = None) -> list:
         "What waits for an answer, as it may be shown on the channel `source`; without one, as on a channel that is not the person's own machine."

@@ -22,7 +22,7 @@ from typing import Any
 from .conditions import PassepartoutError
 from .edits import FileEdit, digest
 from .lazy import Regex
-from .limits import in_thread, time_limit, within
+from .limits import TimeLimitExceeded, in_thread, time_limit, within
 from .lookonly import LooksOnly, only_looking
 from .messages import CALL, CLI, Action, Rejected, Signal, pick
 from .records import record
@@ -200,6 +200,8 @@ class Foreseen:
     moment: datetime
     problem: str = ""
     private: bool = False          # the problem repeats private words
+    failure: PassepartoutError | None = None          # the problem, where the tool will have it again
+    files: tuple[str, ...] = ()               # the files that were there to be read for it
 
     def text(self, redact: Callable[[str], str] = str) -> str:
         return visible(redact(self.problem)) if self.problem else render(self.changes, redact)
@@ -231,9 +233,12 @@ async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -
             return changes_in(wanted, preview.resolved)
     try: changes = await within(seconds + 1.0, in_thread(body))
     except (PassepartoutError, TimeoutError) as error:
+        given = [one for value in preview.resolved.values() for one in (value if isinstance(value, tuple) else (value,))]
         return Foreseen((), "failed", moment,
                         f"What it would change cannot be shown: {getattr(error, 'message', '') or 'it took too long.'}",
-                        getattr(getattr(error, "label", None), "private", False))
+                        getattr(getattr(error, "label", None), "private", False),
+                        None if isinstance(error, (LooksOnly, TimeoutError, TimeLimitExceeded)) else error,
+                        tuple(one.spelled for one in given if one.kind == "file"))
     except Exception as error: return Foreseen((), "failed", moment, f"What it would change cannot be shown ({type(error).__name__}).")
     if changes is None: return None
     return Foreseen(changes, result_of(changes), moment)

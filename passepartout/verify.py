@@ -199,7 +199,8 @@ def asked_together(action: Action, asks: list[ApprovalRequired]) -> ApprovalRequ
                             confirm=any(a.confirm is not False for a in asks),
                             phrase=" and ".join([str(a.phrase) for a in asks if a.phrase]),
                             shown="\n".join([str(a.shown) for a in asks if a.shown]),
-                            rests=" ".join([str(a.rests) for a in asks if a.rests]))
+                            rests=" ".join([str(a.rests) for a in asks if a.rests]),
+                            vain=" ".join([str(a.vain) for a in asks if a.vain]))
 
 # %% ../nbs/13_verify.ipynb #14a05a64
 ROUNDS = 8

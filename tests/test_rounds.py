@@ -11,7 +11,7 @@ from passepartout.gates.provenance import calls_in
 from passepartout.labels import Value
 from passepartout.messages import TOOLS, Action
 from passepartout.plans.planrun import in_full
-from passepartout.reason import MOST_WORDS, Step, told_steps
+from passepartout.reason import MOST_TOLD, MOST_WORDS, Step, told_steps
 from passepartout.tools import Tool, ToolError, ToolResult
 
 
@@ -30,10 +30,10 @@ async def asked(tmp_path):
     for agent in made: await agent.close()
 
 
-async def agent_with(tmp_path, *answers, local=True, elsewhere=None, tools=(), **overrides):
+async def agent_with(tmp_path, *answers, local=True, elsewhere=None, tools=(), permissions=(), **overrides):
     (tmp_path / "memex").mkdir(exist_ok=True)
     agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", journal=":memory:",
-                             permissions={name: "allow" for name in ("look", *dict(tools))}, provider_cascade=("model",), **overrides)
+                             permissions={name: "allow" for name in ("look", *dict(tools))} | dict(permissions), provider_cascade=("model",), **overrides)
     agent.prompts, agent.elsewhere, script = [], [], iter(answers)
     def model(prompt, system_prompt):
         agent.prompts.append((prompt, system_prompt))
@@ -126,7 +126,7 @@ async def test_ten_long_results_do_not_fill_the_prompt(asked):
     agent = await asked(*[look("long", f"box {n}") for n in range(5)], say("Enough."), tools={"long": lambda where: f"{where} " + 30_000 * "x"}.items(), context_budget=3000)
     assert await agent.handle("what is where?") == "Enough."
     last = agent.prompts[-1][0]
-    assert 30_000 < len(last) < 30_000 + 2 * 3000 + 5 * (MOST_WORDS + 250)
+    assert MOST_TOLD < len(last) < MOST_TOLD + 2 * 3000 + 5 * (MOST_WORDS + 250)
     assert all(f"box {n} xxx" in last for n in range(5)) and last.count("Ask for it again") == 4
 
 
@@ -219,3 +219,103 @@ async def test_who_reads_a_value_out_of_a_record_has_all_of_it(asked):
     agent = await asked('(:TYPE :PLAN :EXPLANATION "You asked who wrote." :STEPS ((:CALL "mail" :ARGS (:WHERE "inbox") :AS "found") (:ANSWER (:TEXT ("It is " (:REF "found"))))))', tools={"mail": mail}.items())
     assert str(await agent.handle("who wrote?")) == "It is text: See you at four, sender: ana@example.org"
     assert in_full(Value({"title": "Roof", "file": "roof.org", "tags": ("house",)})).count(":") == 3
+
+
+def earlier(agent): return agent.prompts[-1][1].partition("EARLIER IN THIS CONVERSATION:\n")[2].partition("TODAY:")[0]
+
+
+async def test_what_came_of_a_yes_and_a_no_is_remembered(asked):
+    "The model offered something after an approved call, and the person said: yes, do. It has to know what it offered."
+    agent = await asked(look("open"), look("open", "second box"), say("Both are open. Shall I close them?"), look("open", "third box"), say("A."), say("B."))
+    opens(agent)
+    reply = await agent.handle("open both boxes")
+    while reply.approvals: reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    refused = await agent.handle("no, the third")
+    assert "PERSON: open both boxes\nYOU: This needs your approval." in earlier(agent) and "PERSON: yes\nYOU: Both are open. Shall I close them?\n" in earlier(agent)
+    assert earlier(agent).count("This needs your approval") == 1                        # the last of two questions stands for both
+    assert agent.deny(refused.approvals[0].id) == "It was not done."
+    await agent.handle("well?")
+    assert earlier(agent).endswith("PERSON: no\nYOU: It was not done.\n")
+    live = list(agent.turns.recent("main"))
+    agent.turns.spoken.clear()
+    assert list(agent.turns.recent("main")) == live                                     # and tomorrow, from the journal
+    await agent.handle("and now?")
+    assert "PERSON: no\nYOU: It was not done.\n" in earlier(agent)
+
+
+async def test_the_request_is_known_behind_the_second_yes(asked):
+    agent = await asked(look("open"), look("open", "second box"), say("Both are open."))
+    opens(agent)
+    reply = await agent.handle("open both boxes")
+    while reply.approvals: reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert agent.prompts[-1][0].startswith("The person asked: open both boxes\n\nThe person approved")
+
+
+async def test_what_came_of_a_yes_is_private_when_the_question_was(asked):
+    secret = lambda where: ToolResult("the money is in the clock", label=replace(TOOLS, private=True))
+    agent = await asked(look("secret"), look("open", "the clock"), say("It is open."), elsewhere=say("elsewhere"), tools={"secret": secret}.items())
+    opens(agent)
+    reply = await agent.handle("where is it?")
+    await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    each, = agent.turns.recent("main")
+    assert each.private and each.answered == "It is open." and "clock" in each.question
+
+
+def capture(title): return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "{title}") :EXPLANATION "You want to remember {title}."))'
+
+
+async def test_a_command_that_is_repeated_leaves_room_for_what_was_said(asked):
+    agent = await asked(capture("tea"), say("Tea."), capture("jam"), say("Jam."), say("Fine."))
+    for words in ("note tea down", "note jam down"): await agent.handle(words)
+    await agent.undo(2, "main")
+    await agent.handle("well?")
+    assert [(each.asked, len(each.answered.splitlines())) for each in agent.turns.recent("main")][:3] == [("note tea down", 1), ("note jam down", 1), ("/undo", 2)]
+    assert earlier(agent).count("/undo") == 1
+
+
+def replacing(old): return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "replace-string" :ARGS (:PATH "house.org" :OLD "{old}" :NEW "slate") :EXPLANATION "You decided for slate on the roof."))'
+
+
+async def with_house(asked, tmp_path, *answers, line="* Roof", permissions=(), **more):
+    agent = await asked(*answers, permissions={"replace-string": "ask", "org-archive": "ask", "read-file": "allow"} | dict(permissions), **more)
+    (tmp_path / "memex" / "house.org").write_text(f"{line}\nIt will be tiles.\n")
+    return agent
+
+
+async def test_nobody_is_asked_about_an_edit_that_cannot_be_made(asked, tmp_path):
+    agent = await with_house(asked, tmp_path, replacing("bricks"), replacing("tiles"))
+    reply = await agent.handle("slate, please")
+    assert agent.prompts[1][0].endswith("Tool replace-string failed: house.org does not hold bricks. Read it again; spaces and line breaks count.\n\nPropose something else, or tell the person.")
+    pending, = reply.approvals
+    assert "+It will be slate." in pending.preview
+
+
+async def test_what_a_tool_says_of_a_note_is_not_told_before_the_yes_where_reading_it_is_asked_about(asked, tmp_path):
+    agent = await with_house(asked, tmp_path, replacing("bricks"), permissions={"read-file": "ask"})
+    pending, = (await agent.handle("slate, please")).approvals
+    assert "does not hold bricks" in pending.preview and len(agent.prompts) == 1
+
+
+async def test_what_a_tool_says_of_a_private_note_is_private(asked, tmp_path):
+    archive = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-archive" :ARGS (:PATH "house.org" :HEADING "Garden" :ARCHIVE "house.org_archive") :EXPLANATION "You are done with the garden."))'
+    agent = await with_house(asked, tmp_path, archive, "(", elsewhere=say("elsewhere"), line="* Roof of Selma :@private:")
+    agent.provider_cascade = ("model", "elsewhere")
+    await agent.handle("archive it")
+    assert "failed: There is no heading 'Garden' in house.org" in agent.prompts[1][0] and agent.elsewhere == []
+
+
+async def test_nobody_is_asked_about_a_program_that_is_not_there(asked):
+    shell = lambda command: f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "{command}") :EXPLANATION "It shows whether the tests pass."))'
+    agent = await asked(shell("bash3 build.sh"), shell("bash3 build.sh || bash build.sh"), permissions={"shell": "allow"})
+    pending, = (await agent.handle("build it")).approvals
+    assert "Tool shell failed: There is no program bash3 on this machine, so nothing was asked and nothing ran. There is bash" in agent.prompts[1][0]
+    assert "bash3 build.sh ||" in pending.action                        # where another would be tried, the person decides
+
+
+async def test_of_a_long_result_a_model_is_told_the_beginning_and_the_end(asked):
+    printed = "begun\n" + "a line that says nothing\n" * 3000 + "1 test failed"
+    agent = await asked(look("tests"), say("One failed."), tools={"tests": lambda where: ToolResult(printed)}.items())
+    await agent.handle("run the tests")
+    told = agent.prompts[1][0]
+    assert len(told) < 21_000 and "Tool tests returned:\nbegun\n" in told and "a line that says nothing\n1 test failed\n\nAnswer" in told
+    assert "\n(left out here: 55," in told

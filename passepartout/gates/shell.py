@@ -94,12 +94,19 @@ def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], i
     shown, confirm = "\n".join(scripts.script_text(each.script) for each in judged.values()), worst.level == judging.CONFIRM
     phrase = _lost(worst.script, roots) if confirm else ""
     return ApprovalRequired(action, question(worst, problem), "shell", cleared, confirm=confirm,
-                            shown="\n".join(filter(None, (shown, phrase))), phrase=phrase, rests=rests)
+                            shown="\n".join(filter(None, (shown, phrase))), phrase=phrase, rests=rests,
+                            vain="".join([_vain(each.script) for each in judged.values()]))
 
 # %% ../../nbs/gates/shell.ipynb #609f53fe
 def _lost(script: Any, roots: Sequence[Root]) -> str:
     from passepartout.shell.loss import loss
     return loss(script, roots)
+
+# %% ../../nbs/gates/shell.ipynb #8bd2863d
+def _vain(script: Any) -> str:
+    from passepartout.shell.programs import absent
+    if any(operator == "||" for operator, _ in script.items): return ""
+    return next(filter(None, (absent(command.program) for command in script.commands())), "")
 
 # %% ../../nbs/gates/shell.ipynb #83b5f883
 def _held(script: Any, roots: Sequence[Root]) -> str:

@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/terminal/render.html.md"""
 
 # %% auto #0
 __all__ = ['ESCAPES', 'CONTROLS', 'LONE', 'HANG', 'SIGNS', 'STYLES', 'TEXTS', 'NARROW', 'PLAIN', 'clean', 'spelled', 'wrapped',
-           'most_columns', 'columns', 'wrap_line', 'chopped', 'layout', 'deeper', 'begun', 'laid_out', 'read_action',
-           'Line', 'record_line', 'plain_body', 'marks', 'proposal_text', 'result_line', 'step_made', 'trace_lines',
-           'message_text', 'ask_lines', 'payload_of', 'plan_asked', 'screen', 'room', 'print_lines', 'line_rows',
-           'text_columns', 'tightened', 'say', 'coloured', 'for_stream', 'plainer']
+           'most_columns', 'columns', 'wrap_line', 'chopped', 'layout', 'deeper', 'in_quotes', 'begun', 'laid_out',
+           'read_action', 'Line', 'record_line', 'plain_body', 'marks', 'proposal_text', 'result_line', 'step_made',
+           'trace_lines', 'message_text', 'ask_lines', 'payload_of', 'plan_asked', 'screen', 'room', 'print_lines',
+           'line_rows', 'text_columns', 'tightened', 'say', 'coloured', 'for_stream', 'plainer']
 
 # %% ../../nbs/terminal/20_render.ipynb #c4621675
 import json
@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import Any, Iterable
 
 from ..conditions import PassepartoutError
+from ..frozen import Text
 from ..lazy import Regex
 from ..plist import read_plist, write_plist
 from ..tuples import NamedTuple
@@ -113,6 +114,13 @@ def deeper(value: Any, label: str, width: int, inner: int) -> str:
     if inner + len(label) <= width // 2: return label + layout(value, width, inner + len(label))
     return label.rstrip() + "\n" + " " * (inner + 1) + layout(value, width, inner + 1)
 
+# %% ../../nbs/terminal/20_render.ipynb #a91c7d5c
+def in_quotes(value: Any, below: bool = False) -> Any:
+    "`value` with each text below its arguments marked as one, so that it prints in quotes wherever it stands."
+    if isinstance(value, Mapping): return {name: in_quotes(each, below or str(name).lower() == "args") for name, each in value.items()}
+    if isinstance(value, (list, tuple)): return [in_quotes(each, below) for each in value]
+    return Text(value) if below and type(value) is str else value
+
 # %% ../../nbs/terminal/20_render.ipynb #5ed3bbcc
 def begun(value: Any, lines: Collection[str]) -> Any:
     "`value` with only the beginning of each text of several lines that are all new in `lines`, those of a difference."
@@ -128,7 +136,7 @@ def laid_out(text: str, width: int, without: tuple[str, ...] = (), below: str = 
     try:
         value = read_action(text)
         if without: value["payload"] = {k: v for k, v in value["payload"].items() if str(k) not in without}
-        return layout(begun(value, frozenset(below.split("\n"))) if below else value, width)
+        return layout(in_quotes(begun(value, frozenset(below.split("\n"))) if below else value), width)
     except (PassepartoutError, ValueError, TypeError, KeyError, AttributeError): return text
 
 # %% ../../nbs/terminal/20_render.ipynb #4bd20989
