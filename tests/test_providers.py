@@ -523,7 +523,7 @@ async def agent_on(tmp_path, environ=None, **settings):
     try: yield agent
     finally: await agent.close()
 
-CALL = json.dumps({"proposal": {"action": "call", "explanation": "You asked to put the roof away, and it is done with.", "tool": "org-archive", "args": {"path": "a.org", "heading": "roof", "archive": "b.org"}}})
+CALL = json.dumps({"proposal": {"action": "call", "explanation": "You asked to put the roof away, and it is done with.", "tool": "org-archive", "args": {"path": "a.org", "heading": "roof", "archive": "a.org_archive"}}})
 
 
 async def test_a_turn_with_a_server_on_this_machine(tmp_path):
