@@ -425,3 +425,10 @@ def test_a_gate_that_a_change_of_the_action_concerns_is_asked_in_the_next_round(
     swaps = Skill("swaps", priority=90, deterministic=lambda a, s: other if a.payload["tool"] == "count" else a)
     agent = guarded(swaps, Skill("paths", deterministic=lambda a, s: Rejected("no"), concerns=lambda tool: tool is not None and bool(tool.paths)))
     assert isinstance(judge(agent, call(), SIGNAL).verdict, Rejected)
+
+
+@pytest.mark.parametrize("wrong", [dict(trigger=lambda signal: True, deterministic=lambda a, s: a), {}], ids=["a trigger", "no function"])
+def test_a_mandatory_gate_with_a_trigger_or_without_a_function_counts_as_missing(wrong):
+    agent = agent_with(*[Skill(name, deterministic=lambda a, s: a) for name in MANDATORY[1:]], Skill(MANDATORY[0], **wrong))
+    agent.manifest = Manifest({name: agent.skills.get(name) for name in MANDATORY})
+    assert judge(agent, call(), SIGNAL).verdict.gate == "manifest"
