@@ -264,7 +264,8 @@ def rename_edit(editor: Editor, context: ToolContext) -> list[FileEdit]:
     if file.kind != "missing": raise RewriteError(f"There is a {new} already, so nothing was renamed. Choose another name.")
     if signs := _IN_LINKS & set(new): raise RewriteError(f"A link could not hold the sign {min(signs)} of {new}. Choose a name without it. Nothing was renamed.")
     paths, edits, links = editor.paths(), [], 0
-    for other in (open_note(each, editor.cache) for each in context.resources.get("links") or () if each.display != old):
+    others = {each.display: each for each in context.resources.get("links") or () if each.display != old}          # a file that is named twice is changed once
+    for other in (open_note(each, editor.cache) for each in others.values()):
         text, changed = relinked(other.outline, old, new, paths)
         edits, links = edits + other.edit(text, f"Changed the links in {other.file.display}."), links + changed
     text, own = relinked(note.outline, old, new, paths)
