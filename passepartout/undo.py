@@ -72,7 +72,7 @@ def fewer_than(count: int, groups: list[list[dict]], done: int) -> str:
 def others_standing(journal, session: str | None, group: list[dict]) -> str:
     "What to say when the request to which the edits of `group`, taken back just now, belong made others that still stand; empty when it made none."
     count = sum(each[0]["turn"] == group[0]["turn"] for each in undo_groups(journal, session))
-    return f"{count} other edit{'s' * (count > 1)} of the same request still stand{'s' * (count == 1)}; undo takes back the next." if count else ""
+    return f"{count} other edit{'s' * (count > 1)} of the same request still stand{'s' * (count == 1)}; undo takes back the next{f', undo {count} all of them' * (count > 1)}." if count else ""
 
 # %% ../nbs/17c_undo.ipynb #a82c79b2
 def taken_back(now: bytes | None, before: bytes | None) -> str:

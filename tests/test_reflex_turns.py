@@ -552,7 +552,7 @@ async def test_who_takes_one_edit_of_a_request_back_hears_that_others_stand(tmp_
     async with agent_on(tmp_path, {"house.org": HOUSE}) as (agent, memex):
         await agent.handle("add honey, eggs and jam to shopping")
         told = [str(await agent.undo()) for _ in range(4)]
-        assert [each.partition("before.")[2].partition("”.")[2].strip() for each in told[:3]] == ["2 other edits of the same request still stand; undo takes back the next.", "1 other edit of the same request still stands; undo takes back the next.", ""]
+        assert [each.partition("before.")[2].partition("”.")[2].strip() for each in told[:3]] == ["2 other edits of the same request still stand; undo takes back the next, undo 2 all of them.", "1 other edit of the same request still stands; undo takes back the next.", ""]
         assert "nothing to take back" in told[3] and (memex / "house.org").read_text() == HOUSE
 
 

@@ -1,4 +1,5 @@
 """A request that takes several rounds: what a model is told of the rounds before, and what it is not."""
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -319,3 +320,23 @@ async def test_of_a_long_result_a_model_is_told_the_beginning_and_the_end(asked)
     told = agent.prompts[1][0]
     assert len(told) < 21_000 and "Tool tests returned:\nbegun\n" in told and "a line that says nothing\n1 test failed\n\nAnswer" in told
     assert "\n(left out here: 55," in told
+
+
+async def test_what_was_stopped_is_known_to_who_is_asked_to_go_on(asked):
+    agent = await asked(say("Which?"))
+    waiting = asyncio.Event()
+    async def thinks(prompt, system_prompt):
+        waiting.set()
+        await asyncio.sleep(3600)
+    agent.backends.register("thinks", thinks, local=True)
+    agent.provider_cascade = ("thinks",)
+    request = asyncio.ensure_future(agent.handle("give each task a priority"))
+    await waiting.wait()
+    request.cancel()
+    with pytest.raises(asyncio.CancelledError): await request
+    agent.provider_cascade = ("model",)
+    await agent.handle("go on")
+    assert earlier(agent) == "PERSON: give each task a priority\nYOU: (The person stopped this here. What had been done by then stays done.)\n"
+    live = list(agent.turns.recent("main"))
+    agent.turns.spoken.clear()
+    assert list(agent.turns.recent("main")) == live

@@ -920,3 +920,10 @@ def test_a_coloured_sign_is_seen(tmp_path):
 @pytest.mark.parametrize("place", ["/tmp/x", "/dev/shm/x", "/dev/shm", "/dev/../dev/shm/x"])
 def test_what_is_moved_to_where_the_sandbox_throws_it_away_is_told_as_deleted(roots, place):
     assert "which deletes it" in str(judge_command(f"mv a {place}", roots, HOME).reasons)
+
+
+@pytest.mark.parametrize("command, quoted", [("python3 - <<'EOF'\nprint(sum(range(10)))\nEOF", "because “- <<'EOF' print(sum(range(10))) EOF” cannot be read with certainty."), ('for m in a b; do echo "$m $(cat $m-* | wc -w)"; done', "because “$(cat $m-* | wc -w)” starts another process.")])
+def test_words_of_a_command_stand_in_quotes_on_one_line_of_the_question(tmp_path, command, quoted):
+    (tmp_path / "memex").mkdir()
+    judged = judge_command(command, [Root(tmp_path / "memex")], "/home/ada")
+    assert any(quoted in reason for reason in judged.reasons), judged.reasons

@@ -17,7 +17,7 @@ from .places import Places
 from .sandbox import environment
 from .script import FILE, Pipeline, Simple, has_hole
 from .tree import MOST_COMMANDS
-from .words import Impure
+from .words import Impure, in_question
 
 # %% ../../nbs/shell/reader.ipynb #ab319d19
 class Reader:
@@ -96,4 +96,4 @@ def all_used(reader: Reader, at: int = 0, end: int | None = None) -> None:
         at = max(at, b)
     else:
         if not reader.source[at:end].replace(b"\\\n", b"").strip(b" \t\n"): return
-    raise Impure(f"{reader.source[at:at + 24].decode('utf-8', 'replace').strip()} cannot be read with certainty")
+    raise Impure(f"{in_question(reader.source[at:at + 200].decode('utf-8', 'replace'))} cannot be read with certainty")

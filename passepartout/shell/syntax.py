@@ -16,7 +16,7 @@ from .plain import meaning, plain_script
 from .reader import NOT_OURS, Reader, all_used, put, settle
 from .script import END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, has_hole
 from .tree import LONGEST, MOST_COMMANDS, MOST_WORDS, tree_of
-from .words import Impure, assigned, bad_character, dequote, expand_word, is_pattern
+from .words import Impure, assigned, bad_character, dequote, expand_word, in_question, is_pattern
 
 # %% ../../nbs/shell/syntax.ipynb #db64f890
 def _spans(reader: Reader, nodes: Sequence) -> list[list[int]]:
@@ -57,7 +57,7 @@ def _substituted(reader: Reader, node, a: int, b: int) -> str:
     sign, file = node.children[0].text, node.type == "process_substitution"
     if file and (sign != b"<(" or (node.start_byte, node.end_byte) != (a, b)) or not file and sign not in (b"$(",
             b"`") or sign == b"`" and b"\\" in node.text:
-        raise Impure(f"{node.text.decode('utf-8', 'replace')[:24]} starts another process")
+        raise Impure(f"{in_question(node.text.decode('utf-8', 'replace'))} starts another process")
     inner = Reader(reader.source, Places(reader.places.roots, reader.places.left, reader.places.entries), reader.variables)
     inner.places.here, inner.lost, inner.words, inner.count, inner.within = (reader.places.here, reader.lost, reader.words, reader.count,
             reader.within + 1)
