@@ -30,10 +30,12 @@ class FileEdit:
     after: bytes | None
     summary: str = ""
     token: str = field(default_factory=lambda: os.urandom(8).hex())
+    mode: int | None = None            # the permissions of a file that it makes
     def record(self) -> dict:
-        "What a ledger keeps, to find out after a crash how far the edit came. Holds no text of the note."
+        "What a ledger keeps, to find out after a crash how far the edit came, and to bring back a file that went. Holds no text of the note."
         # not called a token: the journal keeps nothing that is announced like a key
-        return {"path": self.resource.spelled, "before": digest(self.before), "after": digest(self.after), "mark": self.token}
+        told = {"path": self.resource.spelled, "before": digest(self.before), "after": digest(self.after), "mark": self.token}
+        return told if self.after is not None or self.before is None else {**told, "mode": stat.S_IMODE(self.resource.stat.st_mode)}
     def diff(self) -> str: return difference(self.before, self.after, self.resource.display)
 
 # %% ../nbs/11b_edits.ipynb #2ec4892d
@@ -141,12 +143,13 @@ def _hold(folder: int, name: str, expected: Callable[[bytes], bool]) -> _Held | 
 # %% ../nbs/11b_edits.ipynb #64468c64
 def _draft(edit: FileEdit, folder: int, name: str, model: int | None):
     "Write `edit.after` to the new file `name`, on the disk when this returns; nothing is left behind on an error."
-    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666 if model is None else 0o600,
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666 if model is None and edit.mode is None else 0o600,
                  dir_fd=folder)
     try:
         rest = memoryview(edit.after)
         while rest: rest = rest[os.write(fd, rest):]
         if model is not None: _take_over(edit, model, fd)
+        elif edit.mode is not None: os.fchmod(fd, edit.mode & 0o777)
         os.fsync(fd)
     except BaseException:
         os.unlink(name, dir_fd=folder)

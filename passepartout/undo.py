@@ -124,7 +124,7 @@ def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
         raise ToolError(f"{resource.display} was changed after that edit, so it was left alone. Going back would do "
                         f"this:\n{difference(now, before, resource.display)}")
     return FileEdit(resource, now, before, f"{resource.display} is as it was before." if before is not None
-                    else f"{resource.display} is gone again; it had been created by that edit.")
+                    else f"{resource.display} is gone again; it had been created by that edit.", mode=edit.get("mode"))
 
 # %% ../nbs/17c_undo.ipynb #3cdb2433
 def label_of_undo(journal, effect_id: str, resource: Any, private: Sequence[str]) -> Label:

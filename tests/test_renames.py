@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 
 from conftest import examples
+from passepartout.agent import Agent
 from passepartout.org import parse_org
 from passepartout.outline.markdown import parse_markdown
 from passepartout.outline.renames import relinked, spans
@@ -81,3 +82,18 @@ def test_a_rename_leaves_a_text_that_has_its_other_links_or_says_why_not(text, p
         except RewriteError: continue
         again = (parse_org if outline.format == "org" else parse_markdown)(after, outline.file)
         assert len(spans(again)) == len(spans(outline)) and (changed or after == text)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+async def test_another_name_an_archive_and_an_undo_open_a_note_to_nobody(tmp_path, mode):
+    (diary := tmp_path / "memex" / "diary.org").parent.mkdir()
+    diary.write_text("* DONE Bees\n* Wasps\n"); diary.chmod(mode)
+    modes = lambda: {path.name: path.stat().st_mode & 0o777 for path in diary.parent.iterdir()}
+    async with await Agent.boot(memex_dir=diary.parent, state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", provider_cascade=("reflex",)) as agent:
+        await agent.handle("rename diary.org to book.org")
+        assert modes() == {"book.org": mode}
+        await agent.undo()
+        assert modes() == {"diary.org": mode}
+        asked = await agent.handle("archive Bees")
+        for each in asked.approvals: await agent.approve(each.id, each.code)
+        assert modes() == {"diary.org": mode, "diary.org_archive": mode}

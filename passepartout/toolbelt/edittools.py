@@ -52,13 +52,13 @@ class Note:
                                "the file to UTF-8. Nothing was changed.")
         return self.seen.bom + data
 
-    def edit(self, text: str, summary: str) -> list[FileEdit]:
-        "The edit that leads to `text`; none when that is what the note holds. Raises `RewriteError`."
+    def edit(self, text: str, summary: str, source: "Note | None" = None) -> list[FileEdit]:
+        "The edit that leads to `text`, which comes from the note `source`; none when that is what the note holds. Raises `RewriteError`."
         after = self.bytes_of(text)
         if len(after) > MOST_BYTES:
             raise RewriteError(f"{self.file.display} would have more than {MOST_BYTES // 1_000_000} MB and no longer be read as a note; "
                                "nothing was changed.")
-        return [] if after == self.before else [FileEdit(self.file, self.before, after, summary)]
+        return [] if after == self.before else [FileEdit(self.file, self.before, after, summary, mode=source and source.file.stat.st_mode)]
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #4f83cfa7
 def open_note(file: OpenedPath, cache: NoteCache, suffixes: Sequence[str] = SUFFIXES, new: bool = False) -> Note:
@@ -193,7 +193,7 @@ def refile_edit(editor: Editor, context: ToolContext, heading: str, under: str) 
     if other.file.kind == "file" and other.file.identity == note.file.identity:
         return note.edit(refile(note.outline, node, note.outline.nodes[target.index], now=moment(context)), said)
     here, there = refile_to(note.outline, node, other.outline, target, now=moment(context))
-    return guessed_letters(note, other, other.edit(there, said)) + note.edit(here, f"and took it out of {note.file.display}")
+    return guessed_letters(note, other, other.edit(there, said, note)) + note.edit(here, f"and took it out of {note.file.display}")
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #a7fee065
 def full_name(file: OpenedPath) -> str:
@@ -214,7 +214,7 @@ def archive_edit(editor: Editor, context: ToolContext, heading: str) -> list[Fil
     here, there = archive(note.outline, node, None if other.before is None else other.seen.text, now=moment(context),
                           where=full_name(note.file))
     said = f"Archived {editor.name(note.outline, node)} to {file.display}"
-    return guessed_letters(note, other, other.edit(there, said)) + note.edit(here, f"and took it out of {note.file.display}")
+    return guessed_letters(note, other, other.edit(there, said, note)) + note.edit(here, f"and took it out of {note.file.display}")
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #b96e60c4
 def add_edit(editor: Editor, context: ToolContext, heading: str, title: str, kind: str, details: dict) -> list[FileEdit]:
@@ -271,7 +271,7 @@ def rename_edit(editor: Editor, context: ToolContext) -> list[FileEdit]:
     text, own = relinked(note.outline, old, new, paths)
     data = note.before if text == note.outline.text else note.bytes_of(text)
     told = f"Renamed {old} to {new}" + (f" and changed {links + own} {'link' if links + own == 1 else 'links'}." if links + own else ".")
-    return [FileEdit(file, None, data, told), *edits, FileEdit(note.file, note.before, None, "The old name is free.")]
+    return [FileEdit(file, None, data, told, mode=note.file.stat.st_mode), *edits, FileEdit(note.file, note.before, None, "The old name is free.")]
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #643110fc
 _SPOKEN_OF = (("path", "heading"), ("target", "under"), ("archive", ""))
