@@ -224,7 +224,7 @@ def read_properties(drawer: str) -> dict[str, str]:
 # %% ../nbs/08_org.ipynb #1f64dace
 def property_tags(properties: Mapping[str, Any]) -> list[str]:
     "The words of the properties whose name says that they are tags."
-    return [word for name, value in properties.items() if name.endswith(("TAGS", "_TAG")) or name == "TAG"
+    return [word for name, value in properties.items() if isinstance(value, str) and (name.endswith(("TAGS", "_TAG")) or name == "TAG")
             for word in re.split(r"[\s:,#\"\[\]]+", str(value)) if word]
 
 # %% ../nbs/08_org.ipynb #78685a79

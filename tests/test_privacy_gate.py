@@ -212,6 +212,10 @@ async def test_a_private_tag_is_one_whatever_a_program_calls_its_tags(tmp_path, 
     await agent.close()
 
 
+def test_the_tags_at_the_head_of_a_page_count_once():
+    assert parse_note("---\ntags: [trip, lisbon]\n---\n# A\n", "a.md").nodes[0].all_tags == ("trip", "lisbon")
+
+
 def test_a_category_is_no_tag_and_the_tags_to_choose_from_are_none():
     for text in ("#+CATEGORY: personal\n* A\n", "#+TAGS: personal(p) house(h)\n* A\n", "* A\n:PROPERTIES:\n:CATEGORY: personal\n:GEBURTSTAG: personal\n:END:\n"):
         outline = parse_note(text, "a.org")

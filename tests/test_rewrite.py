@@ -260,3 +260,10 @@ def test_a_heading_in_markdown_that_cannot_have_a_date_says_why():
     outline = parse_note("# Roof\n\ntext\n", "a.md")
     for when in (date(2026, 12, 1), datetime(2026, 12, 1, 9, 30)):
         with pytest.raises(RewriteError, match="“Roof” is a heading; in Markdown only list items with a box have dates"): schedule(outline, outline.nodes[1], when, now=datetime(2026, 11, 27))
+
+
+def test_a_tag_that_a_property_names_is_said_to_stand_there_and_the_tags_of_the_line_are_edited_without_it():
+    outline = parse_note("* Roof :a:\n:PROPERTIES:\n:TAGS: house\n:END:\n* Door\n:PROPERTIES:\n:TAGS: house\n:END:\n", "a.org")
+    with pytest.raises(RewriteError, match="among the properties of “Roof”, line 1"): change_tags(outline, outline.nodes[1], remove=["house"])
+    assert change_tags(outline, outline.nodes[2], add=["b"]).splitlines()[4] == "* Door :b:"
+    assert retitle(outline, outline.nodes[2], "Gate").splitlines()[4] == "* Gate"

@@ -207,7 +207,8 @@ def change_tags(outline: Outline, node: Node, add: Iterable[str] = (), remove: I
     for tag in remove:
         if tag not in node.tags and tag in outline.tags(node):
             owner = next(n for n in outline.lineage(node) if tag in n.all_tags)
-            raise RewriteError(f"The tag {tag} comes from “{owner.title}”, line {owner.line}; remove it there. Nothing was changed.")
+            comes = "stands among the properties of" if tag not in owner.tags else "comes from"
+            raise RewriteError(f"The tag {tag} {comes} “{owner.title}”, line {owner.line}; remove it there. Nothing was changed.")
     if outline.format == "org": return set_tags(outline, node, [t for t in (*node.tags, *add) if t not in remove])
     return change_hashtags(outline, node, [t for t in add if t not in node.tags], [t for t in remove if t in node.tags])
 
