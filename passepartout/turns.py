@@ -78,6 +78,7 @@ class Turn:
     missed: bool = False                 # the last call came back with an error
     unfit: tuple[str, ...] = ()          # providers whose answers could not be read, time after time: others are asked first
     proposed: str = ""                   # what the model proposed last, in its own words
+    did: str = ""                        # the hash of that, as the gates read it
     steps: tuple = ()                    # what it proposed before that, and what came of it
     request: str = ""                    # what the person had asked for, in a turn that their approval began
     approved: bool = False               # whether it did

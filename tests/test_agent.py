@@ -362,8 +362,8 @@ async def test_wire_messages_of_every_kind_end_quietly(tmp_path):
 async def test_depth_has_an_end_in_both_directions():
     asked = []
     agent = bare()
-    agent.tools.register(Tool("t", "", {}, lambda: "x", inline=True, effects="read-only"))
-    agent.backends.register("model", lambda p, s: asked.append(1) or call("t"), inline=True)
+    agent.tools.register(Tool("t", "", {"n": "integer"}, lambda n: "x", inline=True, effects="read-only"))
+    agent.backends.register("model", lambda p, s: asked.append(1) or call("t", n=len(asked)), inline=True)
     told = await agent.handle("go")
     assert len(asked) <= 11 and any("was dropped" in line for line in agent.log.lines())
     assert "I stopped after 10 rounds" in told and told.status == "dropped"                # what was done before is not kept from the person

@@ -88,6 +88,23 @@ async def test_after_a_yes_the_model_knows_what_it_was_about(asked):
     assert await agent.approve(second.approvals[0].id, second.approvals[0].code) == "Both are open."
 
 
+async def test_who_proposes_the_same_again_and_again_is_told_and_the_person_gets_what_came(asked):
+    did = []
+    agent = await asked(look("note"), *[look("note").replace("wants to know", "wants, once more, to know")] * 3, tools={"note": lambda where: did.append(where) or f"noted the {where}"}.items())
+    reply = await agent.handle("note the box")
+    assert did == ["box"] and len(agent.prompts) == 4 and "noted the box" in str(reply) and "came to no answer" in str(reply)
+    assert "This is what you proposed a moment ago" in agent.prompts[2][1] and "(:" not in str(reply)
+
+
+async def test_after_something_else_and_after_a_failure_the_same_may_be_done_again(asked):
+    did, fails = [], iter([True, False])
+    def stuck(where):
+        if next(fails): raise ToolError("the lid is stuck")
+        return "open"
+    agent = await asked(look("note"), look("look"), look("note"), look("stuck"), look("stuck"), say("Done."), tools={"note": lambda where: did.append(where) or "noted", "stuck": stuck}.items())
+    assert await agent.handle("note the box") == "Done." and did == ["box", "box"]
+
+
 async def test_what_was_private_once_is_told_to_nobody_elsewhere_later(asked):
     secret = lambda where: ToolResult("the money is in the clock", label=replace(TOOLS, private=True))
     agent = await asked(look("secret"), look("look"), "(", "(", elsewhere=say("elsewhere"), tools={"secret": secret}.items())
