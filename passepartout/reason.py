@@ -30,7 +30,7 @@ from .limits import time_limit
 from .context import awareness, log_about, log_view, turn_in
 from .awareness.measure import Composed
 from .oneline import cut
-from .messages import (CHAT_MESSAGE, EVENT, MESSAGE, PERSON, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR,
+from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PERSON, PLAN, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR,
                                    TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed, ApprovalRequired, Rejected,
                                    Signal, Verdict, folded, pick)
 from .perceive import without
@@ -317,10 +317,10 @@ def went_on(turn: Any, signal: Signal, thought: Mapping, did: str = "") -> None:
 AGAIN = "This is what you proposed a moment ago, and what came of it stands in the question. Answer the person from that, or propose something else."
 
 def goes_round(agent, turn: Any, signal: Signal, verdict: Verdict, thought: Mapping) -> bool:
-    "Does a model propose once more the very call whose result it was just told?"
+    "Does a model propose once more the very call, or plan, whose result it was just told?"
     if turn is None or not turn.did or isinstance(verdict, Rejected) or pick(signal.payload, "sensor") is not TOOL_OUTPUT: return False
     backend = agent.backends.get(thought.get("provider"))
-    return verdict.action.hash == turn.did and not (backend is not None and backend.blind)
+    return pick(verdict.action.payload, "action") in (CALL, PLAN) and verdict.action.hash == turn.did and not (backend is not None and backend.blind)
 
 # %% ../nbs/16_reason.ipynb #17e4ec9d
 UNFIT = frozenset({"reader", "normaliser", "tools", "repeated"})          # they refuse what has not the form of a proposal, or is none that goes on
