@@ -369,12 +369,14 @@ def as_feedback(agent, result: Any, action: Action, signal: Signal) -> Signal | 
 
 # %% ../nbs/17_act.ipynb #6a53dd77
 _UNREADABLE = "What the model answered, also when asked again, was not in the form in which it has to propose, so nothing was done. Ask once more; if it happens often, another model is needed: passepartout configure. What it said: passepartout trace"
+_NO_ANSWER = "The model came to no answer: it wanted the same once more. This is what came of it."
 
 async def explain_nothing(agent, signal: Signal) -> None:
     "Tell the person why nothing was done: a rejection, a log message, an error of the loop."
     payload, verdict = signal.payload, signal.verdict
     if isinstance(verdict, Rejected) or signal.sensor == LOOP_ERROR: agent.mark(signal, "rejected" if verdict is not None else "failed")
-    if isinstance(verdict, Rejected):
+    if isinstance(verdict, Rejected) and verdict.gate == "repeated" and payload.get("content"): await tell(agent, signal, f"{payload['content']}\n\n({_NO_ANSWER})")
+    elif isinstance(verdict, Rejected):
         await tell(agent, signal, _UNREADABLE if verdict.gate in UNFIT else f"I could not do that: {verdict.text}")
     elif signal.type == LOG and payload.get("text"): await tell(agent, signal, payload["text"])
     elif signal.sensor == LOOP_ERROR: await tell(agent, signal, str(payload.get("message")))

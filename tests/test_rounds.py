@@ -1,6 +1,7 @@
 """A request that takes several rounds: what a model is told of the rounds before, and what it is not."""
 import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -10,9 +11,9 @@ from passepartout.agent import Agent
 from passepartout.loop import loop_process
 from passepartout.gates.provenance import calls_in
 from passepartout.labels import Value
-from passepartout.messages import TOOLS, Action
+from passepartout.messages import TOOL_ERROR, TOOL_OUTPUT, TOOLS, Action
 from passepartout.plans.planrun import in_full
-from passepartout.reason import MOST_TOLD, MOST_WORDS, Step, told_steps
+from passepartout.reason import MOST_TOLD, MOST_WORDS, Step, seen_twice, told_steps
 from passepartout.tools import Tool, ToolError, ToolResult
 
 
@@ -87,6 +88,40 @@ async def test_after_a_yes_the_model_knows_what_it_was_about(asked):
     assert told.startswith("The person asked: look into the attic, then open both boxes\n\nThe person approved what you had proposed.\n\nYou proposed: (")
     assert '"open"' in told and "Tool open returned:\nTOOL [open] RESULT: box is open" in told
     assert await agent.approve(second.approvals[0].id, second.approvals[0].code) == "Both are open."
+
+
+async def test_who_proposes_the_same_again_and_again_is_told_and_the_person_gets_what_came(asked, tmp_path):
+    again = capture("box").replace("You want", "The person wants, once more,")
+    agent = await asked(capture("box"), *[again] * 4)
+    (tmp_path / "memex" / "inbox.org").write_text("* bees\n")
+    reply = await agent.handle("note the box")
+    assert (tmp_path / "memex" / "inbox.org").read_text().count("* box") == 2 and len(agent.prompts) == 5
+    assert "inbox.org" in str(reply) and "came to no answer" in str(reply) and "(:" not in str(reply)
+    assert ["This was done twice just now" in prompt for prompt, system in agent.prompts] == [False, False, True, True, True] and "This was done twice" in agent.prompts[3][1]
+
+
+def test_as_long_as_something_else_comes_of_it_nothing_was_seen_twice():
+    came = lambda told, sensor=TOOL_OUTPUT: {"sensor": sensor, "tool": "wait", "content": told}
+    turn = SimpleNamespace(did=("a", "a"), steps=(Step("wait", "Tool wait returned:\n1 litre"),))
+    assert seen_twice(turn, came("1 litre")) and not seen_twice(turn, came("2 litres"))
+    for did in ((), ("a",), ("b", "a")): assert not seen_twice(SimpleNamespace(did=did, steps=turn.steps), came("1 litre"))
+    assert not seen_twice(None, came("1 litre")) and not seen_twice(turn, came("1 litre", TOOL_ERROR))
+
+
+async def test_a_look_may_be_taken_once_more_by_who_was_told_that_it_brings_nothing_new(asked):
+    did = []
+    agent = await asked(*[look("look")] * 4, say("It is a box."), tools={"look": lambda where: did.append(where) or "a box"}.items())
+    assert await agent.handle("what is it?") == "It is a box." and len(did) == 4
+    assert [("This was done twice just now" in prompt) for prompt, system in agent.prompts] == [False, False, True, True, True]
+
+
+async def test_after_something_else_and_after_a_failure_the_same_may_be_done_again(asked):
+    did, fails = [], iter([True, False])
+    def stuck(where):
+        if next(fails): raise ToolError("the lid is stuck")
+        return "open"
+    agent = await asked(look("note"), look("note"), look("look"), look("note"), look("stuck"), look("stuck"), say("Done."), tools={"note": lambda where: did.append(where) or "noted", "stuck": stuck}.items())
+    assert await agent.handle("note the box") == "Done." and did == ["box"] * 3
 
 
 async def test_what_was_private_once_is_told_to_nobody_elsewhere_later(asked):

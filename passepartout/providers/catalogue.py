@@ -36,7 +36,7 @@ class Service:
 SERVICES = {
     "anthropic": Service("https://api.anthropic.com", "anthropic", "ANTHROPIC_API_KEY", "claude-sonnet-5-5"),
     "openai": Service("https://api.openai.com/v1", "openai", "OPENAI_API_KEY", "gpt-6.1-terra"),
-    "gemini": Service("https://generativelanguage.googleapis.com/v1beta", "gemini", "GEMINI_API_KEY", "gemini-3.8-flash"),
+    "gemini": Service("https://generativelanguage.googleapis.com/v1beta", "gemini", "GEMINI_API_KEY", "gemini-3.5-flash-lite"),
     "openrouter": Service("https://openrouter.ai/api/v1", "functions", "OPENROUTER_API_KEY", "openrouter/auto"),
     "groq": Service("https://api.groq.com/openai/v1", "functions", "GROQ_API_KEY", "openai/gpt-oss-120b"),
     "ollama": Service("http://127.0.0.1:11434", "ollama"),
