@@ -293,8 +293,9 @@ async def ask_person(agent, signal: Signal, verdict: ApprovalRequired) -> Signal
     name = str(pick(verdict.action.payload, "tool"))
     if verdict.vain: return tool_error(signal, name, verdict.vain)
     foreseen = await foresee(agent, verdict.action, signal, agent.now())
-    if foreseen is not None and foreseen.failure is not None and not agent.tools.get(name).foreign and may_be_read(agent, foreseen.files, signal):
-        return tool_error(signal, name, foreseen.failure.message, label_of(agent.tools.get(name), foreseen.failure))
+    if foreseen is not None and foreseen.failure is not None and not (tool := agent.tools.get(name)).foreign:
+        label = label_of(tool, foreseen.failure)
+        if not label.private and may_be_read(agent, foreseen.files, signal): return tool_error(signal, name, foreseen.failure.message, label)
     return await agent.file_flight_plan(signal, verdict, foreseen)
 
 # %% ../nbs/17_act.ipynb #20602257

@@ -219,7 +219,7 @@ ASKED = "what stands in long.org of the roof, the gutter and the chimney, and wh
 @pytest.mark.parametrize("window", [6000, 8192, 16_384])
 async def test_long_results_are_cut_for_a_small_window_and_the_question_is_not(tmp_path, window):
     model = listing(window)
-    model.answers = [READS, READS, READS, SAID]
+    model.answers = [READS, READS.replace("400", "399"), READS.replace("400", "398"), SAID]
     async with serving(model) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}/v1") as agent:
         (tmp_path / "memex" / "long.org").write_text("".join(f"* The roof wants slate, and Ana said so in {n}\n" for n in range(900, 1300)))
         reply_ = await agent.handle(ASKED)

@@ -188,7 +188,8 @@ CALLS = [("org-add-headline", {"path": "house.org", "heading": "Garden", "title"
          ("org-set-property", {"path": "house.org", "heading": "Garden", "name": "Effort", "value": "1:00"}), ("org-set-tags", {"path": "house.org", "heading": "Garden", "add": ["outside"]}),
          ("org-schedule", {"path": "house.org", "heading": "3", "date": "2026-11-23"}), ("org-retitle", {"path": "house.org", "heading": "Garden", "title": "The garden"}),
          ("org-refile", {"path": "house.org", "heading": "Call the roofer", "target": "old.org"}), ("org-archive", {"path": "house.org", "heading": "Call the roofer", "archive": "house.org_archive"}),
-         ("org-edit-body", {"path": "house.org", "heading": "Call the roofer", "text": "Before ten."}), ("org-check", {"path": "packing.md", "heading": "Bags", "item": "socks"})]
+         ("org-edit-body", {"path": "house.org", "heading": "Call the roofer", "text": "Before ten."}), ("org-check", {"path": "packing.md", "heading": "Bags", "item": "socks"}),
+         ("org-rename-file", {"path": "house.org", "target": "home.org"})]
 
 
 def proposal(tool, args):
@@ -219,7 +220,7 @@ async def test_an_edit_asks_is_made_and_can_be_undone(tool, args, tmp_path):
     assert reply.status == "requires-approval" and contents(memex) == before
     reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     after = contents(memex)
-    assert after != before and len(reply.effects) == (2 if tool in ("org-refile", "org-archive") else 1), reply
+    assert after != before and len(reply.effects) == (2 if tool in ("org-refile", "org-archive", "org-rename-file") else 1), reply
     undone = await agent.undo(len(reply.effects))
     assert contents(memex) == before, undone
     await agent.close()
