@@ -63,9 +63,9 @@ _MARKDOWN = (
 
 # %% ../../nbs/outline/08l_live.ipynb #82902a57
 _EDITORS = (("local variables:", r"(?im)^[^\n]*local variables:[^\n]*", "", "settings for an editor", r"(?im)^[^\n]*\bend:"),)
-_FIRST, _ENDS = Regex(r"-\*-(?!(?:[ \t]*(?:mode:[ \t]*(?:org|markdown|gfm|text|fundamental)|coding:[ \t]*(?:utf-8|us-ascii)(?:-unix|-dos)?);?){1,2}[ \t]*-\*-)[^\n]*-\*-", 2), Regex(r"(?:^|[ \t])(?:vi|[Vv]im?(?:[<=>]?\d+)?|ex):[ \t]*(?:set?[ \t][^\n]*:|\w+(?:[=:+^-]|[ \t]*$))")
+_FIRST, _ENDS = Regex(r"-\*-(?!(?:[ \t]*(?:mode:[ \t]*(?:org|markdown|gfm|text|fundamental)|coding:[ \t]*(?:utf-8|us-ascii)(?:-unix|-dos)?);?){1,2}[ \t]*-\*-)[^\n]*-\*-", re.I), Regex(r"(?:^|[ \t])(?:vi|[Vv]im?(?:[<=>]?\d+)?|ex):[ \t]*(?:set?[ \t][^\n]*:|\w+(?:[=:+^-]|[ \t]*$))")
 
-_PAGE = Regex(r"\s*<(?:\?xml|!doctype|html)[^>]*", 2)
+_PAGE = Regex(r"\s*<(?:\?xml|!doctype|html)[^>]*", re.I)
 
 def _settings(text: str) -> Iterator[str]:
     lines = text.split("\n")
@@ -74,7 +74,7 @@ def _settings(text: str) -> Iterator[str]:
     yield from (found[0].strip() for line in {*lines[:6], *lines[-6:]} if ":" in line and (found := _ENDS.search(line)))
 
 # %% ../../nbs/outline/08l_live.ipynb #b4d69637
-_BRACKETS, _ADDRESS, _DEFINED = Regex(r"\\.|!\[|\[|\](?:\([ \t\n]*)?|\n[ \t]*\n", 16), Regex(_REMOTE, 2), Regex(rf"(?im)^{_INSIDE}\[([^\]\n]+)\]:[ \t\n]*{_REMOTE}[^\n]*")
+_BRACKETS, _ADDRESS, _DEFINED = Regex(r"\\.|!\[|\[|\](?:\([ \t\n]*)?|\n[ \t]*\n", re.S), Regex(_REMOTE, re.I), Regex(rf"(?im)^{_INSIDE}\[([^\]\n]+)\]:[ \t\n]*{_REMOTE}[^\n]*")
 
 def _pictures(text: str) -> Iterator[str]:
     "What is fetched for pictures in Markdown."
@@ -108,7 +108,7 @@ def _front(text: str) -> Iterator[str]:
 
 # %% ../../nbs/outline/08l_live.ipynb #ff7a1b75
 _OWN = ("fence", "expression")                                                   # these ends are found in a way of their own
-_READY = {form: (Regex(form[1], 2), Regex(form[2], 2 | 16) if form[2] else None, Regex(form[4]) if form[4:] and form[4] not in _OWN else None)
+_READY = {form: (Regex(form[1], re.I), Regex(form[2], re.I | re.S) if form[2] else None, Regex(form[4]) if form[4:] and form[4] not in _OWN else None)
           for form in (*_ORG, *_MARKDOWN, *_EDITORS)}
 
 # %% ../../nbs/outline/08l_live.ipynb #8fa95250
@@ -131,12 +131,12 @@ def _end(kind: str, closing: Regex | None, found: re.Match, text: str) -> int:
         closing = re.compile(rf"(?m)^[ \t>]*{re.escape(sign)}{re.escape(sign[0])}*[ \t]*$")
     return ended.end() if (ended := closing.search(text, found.end())) else len(text)
 
-_TICKS, _PARENTHESES = Regex(r"`{3,}|~{3,}"), Regex(r'\\.|"(?:[^"\\]|\\.)*"|[()]', 16)
+_TICKS, _PARENTHESES = Regex(r"`{3,}|~{3,}"), Regex(r'\\.|"(?:[^"\\]|\\.)*"|[()]', re.S)
 
 # %% ../../nbs/outline/08l_live.ipynb #36539f9a
-_SAID = Regex(r"^[ \t]*(?:#\+begin_src|#\+headers?:|#\+property:[ \t]*header-args|:header-args)([^\n]*)|^[ \t]*#\+call:", 2 | 8)
-_CALLED, _NAMED = Regex(r"(?<!\w)call_([^\s(\[]{1,60})[(\[]"), Regex(r"^[ \t]*#\+name:[ \t]*(\S+)", 2 | 8)
-_BLOCK, _NOTHING = Regex(r"^[ \t]*#\+begin_src\b.*?(?:^[ \t]*#\+end_src[^\n]*|\Z)", 2 | 8 | 16), Regex(rf"[ \t]+(?:{_HARMLESS}|:(?:tangle|noweb)[ \t]+no\b)", 2)
+_SAID = Regex(r"^[ \t]*(?:#\+begin_src|#\+headers?:|#\+property:[ \t]*header-args|:header-args)([^\n]*)|^[ \t]*#\+call:", re.I | re.M)
+_CALLED, _NAMED = Regex(r"(?<!\w)call_([^\s(\[]{1,60})[(\[]"), Regex(r"^[ \t]*#\+name:[ \t]*(\S+)", re.I | re.M)
+_BLOCK, _NOTHING = Regex(r"^[ \t]*#\+begin_src\b.*?(?:^[ \t]*#\+end_src[^\n]*|\Z)", re.I | re.M | re.S), Regex(rf"[ \t]+(?:{_HARMLESS}|:(?:tangle|noweb)[ \t]+no\b)", re.I)
 
 def _code(text: str) -> Iterator[str]:
     "The blocks of code of an Org page in which something is done with blocks."
@@ -176,7 +176,7 @@ def new_orders(changes: Iterable[tuple[str, str, str]], said: Callable[[str], bo
     return [*found]
 
 # %% ../../nbs/outline/08l_live.ipynb #70244e07
-_MARKS = Regex(r"%(?=[%(])|\{(?=\{)|@(?=@+[\w-]+:)|#(?=\+)|-(?=\*-)|:(?=header-args|export_)|\b(?:elisp|e?shell|local variables|vim?|ex)(?=:)|\b(?:src|call)(?=_)", 2)
+_MARKS = Regex(r"%(?=[%(])|\{(?=\{)|@(?=@+[\w-]+:)|#(?=\+)|-(?=\*-)|:(?=header-args|export_)|\b(?:elisp|e?shell|local variables|vim?|ex)(?=:)|\b(?:src|call)(?=_)", re.I)
 
 def quieted(text: str) -> str:
     "`text` with a blank in every mark by which a program would find an order in Org."
