@@ -217,7 +217,9 @@ async def test_the_tool_takes_nothing_but_what_the_gate_read():
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.text())
-def test_any_page_gives_text(html): assert isinstance(page_text(html), str)
+def test_any_page_gives_text(html):
+    assert isinstance(page_text(html), str) and isinstance(page_text(html, "https://example.org/", 9), str)
+    assert page_text(html.replace("href", "name"), "https://example.org/", 9) == page_text(html, "https://example.org/") == page_text(html)
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -287,6 +289,21 @@ async def test_an_allowed_host_is_read_unasked_and_its_words_are_nobodys_orders(
         reply = await agent.handle("what does http://site.example/a say?")
         await agent.close()
     assert len(seen) == 1 and reply.effects and "the page says 42" in prompts[1], (reply, reply.status)
+
+
+async def test_a_link_of_a_page_is_told_when_wanted_and_followed_as_any_address_in_somebody_elses_words(tmp_path):
+    prompts, page = [], b"<p>See <a href='/b?c=1&amp;d=2'>the second part</a> and <a href='https://other.example/'>the other</a>.</p>"
+    call = lambda url, more="": f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "web-fetch" :ARGS (:URL "{url}"{more}) :EXPLANATION "You asked what these pages say."))'
+    said = iter([call("http://site.example/a"), call("http://site.example/a", " :LINKS 9"), call("https://other.example/")])
+    async with serving(answering(kind="text/html", body=page)) as (port, seen):
+        class Here(Reader):
+            async def once(self, address, headers): return await Reader.once(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
+        agent = await booted(tmp_path, lambda prompt, system: prompts.append(prompt) or next(said), allowed_hosts=["site.example"])
+        agent.tools.register(web_tool(Here(["site.example"], agent.vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))))
+        reply = await agent.handle("what does http://site.example/a say, and what stands behind it?")
+        await agent.close()
+    assert "See the second part and the other." in prompts[1] and "See the second part (http://site.example/b?c=1&d=2) and the other (https://other.example/)." in prompts[2]
+    assert reply.status == "requires-approval" and "other.example" in reply.approvals[0].reason and len(seen) == 2
 
 
 def test_what_permits_loopback_cannot_be_set(tmp_path):
