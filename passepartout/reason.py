@@ -9,8 +9,8 @@ __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'MOST_WORDS', 'MOST_TOLD',
            'loop_gate_reason', 'UNFIT', 'is_list', 'markdown_strip', 'plist_keywords_normalize', 'is_plist_like',
            'no_answer', 'parse_json', 'unreadable', 'parse_proposal', 'message_action', 'opening', 'system_prompt',
            'read_ahead', 'own_words', 'Step', 'cut_to', 'told_steps', 'what_came', 'seen_twice', 'so_far',
-           'user_prompt', 'think', 'without_model', 'agree', 'canonical_form', 'reason_gate', 'whose', 'went_on',
-           'goes_round', 'give_up', 'misshapen', 'others_first', 'judgement_on', 'settle', 'distill_prompt']
+           'user_prompt', 'think', 'came_of', 'without_model', 'agree', 'canonical_form', 'reason_gate', 'whose',
+           'went_on', 'goes_round', 'give_up', 'misshapen', 'others_first', 'judgement_on', 'settle', 'distill_prompt']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 import re
@@ -246,13 +246,17 @@ async def think(agent, signal: Any, cascade: tuple[str, ...] | None = None) -> A
                                         shorter=partial(user_prompt, agent, signal))
     return parse_proposal(answer) if isinstance(answer, str) else message_action(without_model(agent, signal, answer.payload["text"]))
 
+# %% ../nbs/16_reason.ipynb #8ab88e20
+def came_of(signal: Signal) -> str | None:
+    "What a tool gave back, or why it failed, for the person; `None` when `signal` brings neither."
+    return signal.payload.get("content" if signal.sensor == TOOL_OUTPUT else "message") if signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) else None
+
 # %% ../nbs/16_reason.ipynb #d006aeb6
 def without_model(agent, signal: Signal, failure: str) -> str:
     "What the person is told when no provider answered."
     agent.mark(signal, "failed")
     told = f"No model answered ({failure.removeprefix(EXHAUSTED).rstrip('.')}). Plain requests need none, if reflex stands at the end of PROVIDER_CASCADE."
-    came = signal.payload.get("content" if signal.sensor == TOOL_OUTPUT else "message") if signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) else None
-    return f"{came}\n\n({told})" if came else told
+    return f"{came}\n\n({told})" if (came := came_of(signal)) else told
 
 # %% ../nbs/16_reason.ipynb #1f86405d
 def agree(agent, votes: list[Vote], signal: Signal | None = None) -> Action | Signal | ApprovalRequired:

@@ -366,7 +366,7 @@ async def test_depth_has_an_end_in_both_directions():
     agent.backends.register("model", lambda p, s: asked.append(1) or call("t"), inline=True)
     told = await agent.handle("go")
     assert len(asked) <= 11 and any("was dropped" in line for line in agent.log.lines())
-    assert "I stopped after 10 rounds" in told and told.status == "dropped"                # what was done before is not kept from the person
+    assert "I stopped after 10 rounds" in told and told.endswith("This came last:\nTOOL [t] RESULT: x") and told.status == "dropped"                # what was done before is not kept from the person
     assert await loop_process(agent, {"depth": 11, "payload": {"sensor": "user-input", "text": "x"}}) is None
 
 
