@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import Any
 
 from .conditions import PassepartoutError
-from .edits import FileEdit, digest
+from .edits import EditFailed, FileEdit, digest
 from .lazy import Regex
 from .limits import TimeLimitExceeded, in_thread, time_limit, within
 from .lookonly import LooksOnly, only_looking
@@ -228,8 +228,12 @@ async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -
         extra = {"context": context} if wants_context else {}
         with time_limit(seconds, tool.name):
             if tool.guard is not None and tool.guard(args) is not True: raise ToolError(f"{tool.name} refuses these arguments.")
-            with only_looking() as refused: wanted = tool.body(**args, **extra) if by_name else tool.body(args, **extra)
-            if refused: raise LooksOnly(f"{tool.name} does more than compute: it was about to do {', '.join(refused[:3])}.")
+            wanted, failure = None, None
+            with only_looking() as refused:
+                try: wanted = tool.body(**args, **extra) if by_name else tool.body(args, **extra)
+                except Exception as error: failure = error
+            if refused: raise LooksOnly(f"{tool.name} does more than compute: it was about to do {', '.join(refused[:3])}.") from failure
+            if failure is not None: raise failure
             return changes_in(wanted, preview.resolved)
     try: changes = await within(seconds + 1.0, in_thread(body))
     except (PassepartoutError, TimeoutError) as error:
@@ -237,7 +241,7 @@ async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -
         return Foreseen((), "failed", moment,
                         f"What it would change cannot be shown: {getattr(error, 'message', '') or 'it took too long.'}",
                         getattr(getattr(error, "label", None), "private", False),
-                        None if isinstance(error, (LooksOnly, TimeoutError, TimeLimitExceeded)) else error,
+                        None if isinstance(error, (LooksOnly, EditFailed, TimeoutError, TimeLimitExceeded)) else error,
                         tuple(one.spelled for one in given if one.kind == "file"))
     except Exception as error: return Foreseen((), "failed", moment, f"What it would change cannot be shown ({type(error).__name__}).")
     if changes is None: return None

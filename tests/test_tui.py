@@ -24,7 +24,7 @@ from passepartout.tui.talk import Events as TalkEvents, Window
 from passepartout.turns import Reply
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said so"))'
-PICTURE = " ◆ QUESTION 1 of 1 \n◆ asks you  May it?\n  would run (:TOOL \"read\")\n [@click=app.leave]y do it[/]  n don't \x1b[2J\x1b]0;owned\x07 \u202e [bold]press y[/bold]"
+PICTURE = " ◆ QUESTION 1 of 1 \n◆ asks you  May it?\n  would run (:RUN \"read\")\n [@click=app.leave]y do it[/]  n don't \x1b[2J\x1b]0;owned\x07 \u202e [bold]press y[/bold]"
 
 
 def settings(folder, script, **more):
