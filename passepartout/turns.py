@@ -280,7 +280,7 @@ class Heeding(Noting):
     def unlearn(self, here: bool = False) -> None:
         "Let go of what was kept in memory, if some of it was erased or taken back; unless that was done `here`, no short word is about what was said before."
         if self.withdrawals.any_new():
-            if not here: self.unsettled = {each.turn for said in self.spoken.values() for each in said}
+            if not here: self.unsettled = {turn for said in self.spoken.values() for each in said for turn in (each.turn, *each.before)}
             self.spoken, self._lines = {}, set()
             self.on_withdrawn()
 

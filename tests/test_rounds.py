@@ -375,3 +375,15 @@ async def test_what_was_stopped_is_known_to_who_is_asked_to_go_on(asked):
     live = list(agent.turns.recent("main"))
     agent.turns.spoken.clear()
     assert list(agent.turns.recent("main")) == live
+
+
+async def test_after_a_yes_was_taken_back_elsewhere_no_short_word_is_about_the_question(asked, monkeypatch):
+    agent = await asked(look("open"), say("It is open."))
+    opens(agent)
+    reply = await agent.handle("open the box")
+    await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    (each,) = agent.turns.recent("main")
+    assert each.before
+    monkeypatch.setattr(agent.turns.withdrawals, "any_new", lambda: True)
+    agent.turns.unlearn()
+    assert {each.turn, *each.before} <= agent.turns.unsettled
