@@ -258,3 +258,9 @@ def test_dead_links_of_the_finished_site_are_found(renderer, tmp_path):
     assert renderer.dead_links(tmp_path) == []
     (tmp_path / "sub" / "b.html").write_text('<a href="../index.html#b">x</a><a href="gone.html">x</a><img src="j.svg">')
     assert len(renderer.dead_links(tmp_path)) == 4
+
+
+def test_a_link_that_a_page_shows_as_text_has_to_lead_nowhere(renderer, tmp_path):
+    "A page shows in its code what web pages look like; quotes stand there as they are."
+    (tmp_path / "index.html").write_text('<p>a</p><code>\'href="#top"\' id="b" &lt;a href="gone"&gt; 4 > 3</code><a title="4 > 3" href="#b">x</a>')
+    assert renderer.dead_links(tmp_path) == ["index.html: #b leads nowhere"]

@@ -344,9 +344,14 @@ def mkdocs(source: Path, folder: Path, nav: list, config) -> list:
     return warned
 
 
+def tags(page: str) -> str:
+    "The tags of a finished page without what stands between them: a page of this site may show a link as text."
+    return "\n".join(re.findall(r'<[A-Za-z](?:[^<>"]|"[^"]*")*>', page))
+
+
 def dead_links(folder: Path) -> list:
     "Links of the finished pages that lead nowhere: to no file of the site, or to a place that its page does not have. Links to names in code are made last, so only here they can be looked at."
-    pages = {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in folder.rglob("*.html") if path.name != "404.html"}
+    pages = {path.relative_to(folder).as_posix(): tags(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html") if path.name != "404.html"}
     places = {name: set(re.findall(r'\b(?:id|name)="([^"]+)"', text)) for name, text in pages.items()}
     wrong = set()
     for name, text in pages.items():
