@@ -56,7 +56,7 @@ def thinned(values, every):
     return [mark(value, number) for number, value in enumerate(values)]
 
 
-MANY = 10
+MANY = 5
 
 
 @pytest.hookimpl(specname="pytest_collection_modifyitems", tryfirst=True)
