@@ -29,7 +29,7 @@ from .lazy import Regex
 from .limits import time_limit
 from .context import awareness, log_about, log_view, turn_in
 from .awareness.measure import Composed
-from .oneline import cut, without_middle
+from .oneline import cut, portion, without_middle
 from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PERSON, PLAN, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR,
                                    TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed, ApprovalRequired, Rejected,
                                    Signal, Verdict, folded, pick)
@@ -193,11 +193,14 @@ def told_steps(steps: Iterable[Step], most: int) -> str:
 # %% ../nbs/16_reason.ipynb #a0fca161
 MOST_TOLD = 20_000
 
-def what_came(payload: Mapping) -> str:
-    "The result of a tool, or why it failed, as a model reads it."
-    tool, told = pick(payload, "tool"), pick(payload, "told")
-    if pick(payload, "sensor") is TOOL_OUTPUT: return f"Tool {tool} returned:\n{without_middle(str(told or pick(payload, 'content')), MOST_TOLD)}"
-    return f"Tool {tool} failed: {without_middle(str(told or pick(payload, 'message')), MOST_TOLD)}"
+def what_came(payload: Mapping, most: int | None = None) -> str:
+    "The result of a tool, or why it failed, as a model reads it; one that can be read on in about `most` bytes."
+    tool, told, begins = pick(payload, "tool"), pick(payload, "told"), pick(payload, "begins")
+    if pick(payload, "sensor") is not TOOL_OUTPUT: return f"Tool {tool} failed: {without_middle(str(told or pick(payload, 'message')), MOST_TOLD)}"
+    said = str(told or pick(payload, "content"))
+    if not begins: return f"Tool {tool} returned:\n{without_middle(said, MOST_TOLD)}"
+    room = MOST_TOLD if most is None or (size := utf8_bound(said)) <= most else min(MOST_TOLD, (most - 200) * len(said) // size)
+    return f"Tool {tool} returned:\n{portion(said, room, *begins)}"
 
 # %% ../nbs/16_reason.ipynb #24c9fbc6
 AGAIN = "This was done twice just now, and the same came of it. Answer the person from that, or propose something else."
@@ -233,7 +236,8 @@ def user_prompt(agent, signal: Signal, most: int | None = None) -> str:
     else: return pick(payload, "text") or DEFAULT_PROMPT
     if most is None: return f"{so_far(agent, signal)}{what_came(payload)}\n\n{then}"
     begun = so_far(agent, signal, min(2 * agent.settings.context_budget, most // 3))
-    came = cut_to(what_came(payload), most - utf8_bound(begun) - 200, "There is no room for more at once: ask for a part of it, fewer lines or one heading.")
+    room = most - utf8_bound(begun) - 200
+    came = cut_to(what_came(payload, room), room, "There is no room for more at once: ask for a part of it, fewer lines or one heading.")
     return f"{begun}{came}\n\n{then}"
 
 # %% ../nbs/16_reason.ipynb #ee19c343
