@@ -7,10 +7,10 @@ Docs: https://example.org/passepartout/reflex/grammar.html.md"""
 # %% auto #0
 __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'shell_line', 'timed', 'under_behind', 'only_a_file',
            'left_on_list', 'boxes_of', 'titled', 'reworded', 'list_goes_on', 'answer', 'pasted', 'day_offered',
-           'exact_call', 'in_sequence', 'exact_form', 'misspelt', 'understood', 'translated', 'looked_for', 'is_called',
-           'mentioned', 'offered_before', 'which_of_two', 'completed', 'went_on', 'asked_last', 'shown_more',
-           'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock', 'several_questions', 'of_models',
-           'understand', 'meant_by', 'not_understood']
+           'exact_call', 'in_sequence', 'exact_form', 'spelt_better', 'misspelt', 'understood', 'translated',
+           'looked_for', 'is_called', 'mentioned', 'offered_before', 'which_of_two', 'completed', 'went_on',
+           'asked_last', 'shown_more', 'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock',
+           'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
 import re
@@ -144,7 +144,7 @@ def list_goes_on(request: Request, around: Surroundings) -> dict | None:
     said, told = around.earlier[-1]
     where = next((seen[1] for seen in (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200])) if seen and seen[1]), None)
     bare = re.match(r"(?:(?:and|also|then)\s+)?(?:add|put)\s", request.text.strip(), re.I) is None
-    if where is None or not re.fullmatch(r"(?:(?!\b(?:and|then|und|dann)\b)[\w' /-]){2,80}", where) or re.search(r"\b(?:to|on|onto|under)\s", found[1], re.I) or bare and not re.fullmatch(r"[^,]{1,40}(?:,[^,]{1,40})*,?\s(?:and|und|&)\s[^,]{1,40}", found[1]): return None
+    if where is None or next(iter(in_english(request.text, request.today)), None) or not re.fullmatch(r"(?:(?!\b(?:and|then|und|dann)\b)[\w' /-]){2,80}", where) or re.search(r"\b(?:to|on|onto|under)\s", found[1], re.I) or bare and not re.fullmatch(r"[^,]{1,40}(?:,[^,]{1,40})*,?\s(?:and|und|&)\s[^,]{1,40}", found[1]): return None
     items = each_item(f"add {found[1]} to {where}") or [f"add {found[1]} to {where}"]
     new = [each for each in items if (call := exact_call(each, request.today, around)) and call["payload"]["tool"] in ("org-check", "org-add-headline")]
     if not new: return None
@@ -211,9 +211,18 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
     return in_own_inbox(exact_call(text, today, around), text, around)
 
 # %% ../../nbs/reflex/grammar.ipynb #5aa20ff9
+def spelt_better(request: Request, around: Surroundings) -> str | None:
+    "What the sentence may have meant, unless that has another word in the place of one that the notes have."
+    if not (better := suggestion(request)): return None
+    said, meant = request.text.split(), better.split()
+    changed = [word.strip("?!.,:;'\"") for word, other in zip(said[1:], meant[1:]) if word != other] if len(said) == len(meant) and said[0] == meant[0] else []
+    known = settled(lambda around: [True] if any(word and mentioned(word, around) for word in changed) else [], around) if changed else []
+    return None if known == [True] else better
+
+
 def misspelt(request: Request, around: Surroundings) -> dict | None:
     "The proposal for a question with its key words spelt right; `None` for everything that does more than read."
-    better = suggestion(request)
+    better = spelt_better(request, around)
     proposal = better and first_fit(READS, Request.of(better, request.today), around)
     if not proposal or proposal["payload"].get("tool") not in READERS: return None
     payload = proposal["payload"]
@@ -451,7 +460,7 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     "What to tell the person about a request without a form."
     if number_in(request) is not None:
         return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
-    if better := suggestion(request) or next((found for english in in_english(request.text, request.today)
+    if better := spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
                                               if (found := suggestion(Request.of(english, request.today)))), None):
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
