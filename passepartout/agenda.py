@@ -201,11 +201,12 @@ def make_item(facts: Facts, stamp: Stamp, day: date, left: int, part: tuple[int,
     return Item(day, "event" if stamp.kind == "plain" else stamp.kind, left, stamp.at if first else None,
                 stamp.until if part is None else None, part, *facts, stamp.repeat is not None, habit)
 
-# %% ../nbs/08b_agenda.ipynb #970c7db0
+# %% ../nbs/08b_agenda.ipynb #d3bbeca1
 def dates_its_line(stamp: Stamp) -> bool:
     "Whether a date is that of the text behind it, and not of its heading."
     return isinstance(stamp.repeat, Expression) and bool(stamp.repeat.said)
 
+# %% ../nbs/08b_agenda.ipynb #970c7db0
 def line_facts(outline: Outline, node: Node, stamp: Stamp) -> Facts:
     "The facts of a line below `node`, without its title, which depends on the day."
     return Facts("", None, None, outline.tags(node), outline.path(node), outline.file, stamp.line)

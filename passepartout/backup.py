@@ -110,11 +110,12 @@ def looked_at(folder: Path, path: Path, memex: str, made: str) -> Backup:
         return Backup(path, memex, made, records, verdict, journal.key)
     finally: journal.close()
 
-# %% ../nbs/19l_backup.ipynb #ecf07340
+# %% ../nbs/19l_backup.ipynb #5dcbc46e
 def tables_of(db: sqlite3.Connection) -> list[tuple[str, str]]:
     "Kind and definition of everything that a database is made of, spelled plainly."
     return sorted((kind, " ".join(sql.split())) for kind, sql in db.execute("SELECT type, sql FROM sqlite_master WHERE sql IS NOT NULL"))
 
+# %% ../nbs/19l_backup.ipynb #ecf07340
 def made_later() -> set[tuple[str, str]]:
     "The indexes that a journal gets with the first record of their kind."
     return {("index", sql.replace("IF NOT EXISTS ", "")) for sql in (grants.INDEX, Endorsements.index(), Attestations.index(), Echoes.INDEX,

@@ -22,10 +22,12 @@ def collect_later(first: int = FIRST) -> None:
     gc.set_threshold(first, *USUAL[1:])
     atexit.register(gc.freeze)             # the system takes the memory back sooner than a last search would
 
+# %% ../nbs/01e_collector.ipynb #de46f998
 def after_first(phase: str, told: Any) -> None:
     "Called by Python around the first look."
     if phase == "stop": begun()
 
+# %% ../nbs/01e_collector.ipynb #8e224cfb
 def begun() -> None:
     "The program has begun: what is there is left alone from now on, and the usual limits hold. Only where `collect_later` was called, and once."
     if after_first not in gc.callbacks: return

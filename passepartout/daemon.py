@@ -196,11 +196,12 @@ class Listening(Holding):
         self.port = listening.getsockname()[1]
         self.servers.append(await asyncio.start_server(sealed, sock=listening))
 
-# %% ../nbs/19h_daemon.ipynb #6f80c3f8
+# %% ../nbs/19h_daemon.ipynb #be07ec2e
 def open_folders(settings: Any) -> None:
     "`PassepartoutError` when the notes are not there, before anything is made for them."
     for root in open_roots(settings): root.close()
 
+# %% ../nbs/19h_daemon.ipynb #6f80c3f8
 def nobody_answers(path: Any) -> None:
     "`DaemonError` when a daemon answers at `path` although we have the lock: somebody removed its lock file."
     if (found := connect_to(path)) is None: return

@@ -60,13 +60,14 @@ def worker_of(book: Any, page: Any) -> Callable[[Beat], None]:
         carry_out(beat, said)
     return work
 
-# %% ../nbs/19k_heartbeat.ipynb #f7b42894
+# %% ../nbs/19k_heartbeat.ipynb #ef3d77ab
 def told_to(beat: Beat, permissions: Sequence[str]) -> dict:
     "What the worker of a page is told."
     moment = lambda at: None if at is None else datetime.fromtimestamp(at, local_zone()).isoformat(timespec="seconds")
     told = {"now": moment(beat.now), "last": moment(beat.last), "why": beat.due.why, "kept": beat.kept}
     return told | {"agenda": today_of(beat.agent)} if "agenda" in permissions else told
 
+# %% ../nbs/19k_heartbeat.ipynb #f7b42894
 def today_of(agent: Any) -> list[dict]:
     "What is on today, without what is private."
     from passepartout.indexing.finding import agenda_indexed

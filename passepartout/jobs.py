@@ -179,6 +179,7 @@ async def ask_models(beat: Beat, prompt: str, system: str) -> str | None:
     answer = await backend_cascade_call(agent, prompt, system_prompt=system, cascade=names, context=beat.turn)
     return answer if isinstance(answer, str) else None
 
+# %% ../nbs/18c_jobs.ipynb #0b07c2a2
 async def let_go(beat: Beat) -> None:
     "Close the turn in which models were asked."
     if beat.turn is None: return

@@ -184,7 +184,7 @@ def half_undone(agent: Any, cut: set[str]) -> list[tuple]:
     left = [e for e in standing(latest) if (e["turn"], e["hash"]) == (original["turn"], original["hash"]) and e["state"] == "committed"]
     return [([last], left)] if left else []
 
-# %% ../nbs/18e_opening.ipynb #bd803fc5
+# %% ../nbs/18e_opening.ipynb #4b875667
 _CUT_OFF = "(The run ended before this was answered.)"
 
 class CutOff(NamedTuple):
@@ -192,6 +192,7 @@ class CutOff(NamedTuple):
     text: str
     effects: tuple[dict, ...]
 
+# %% ../nbs/18e_opening.ipynb #bd803fc5
 def first_answer(store: Any, seq: int, draft: Any) -> None:
     "Fail the transaction when the turn has an answer by now. Raises `JournalError`."
     if store.execute("SELECT 1 FROM chain WHERE turn = ? AND kind = 'answer'", (draft.turn,)).fetchone():

@@ -82,7 +82,7 @@ _ONLY_KEYWORDS = {Keyword}
 class _Misplaced(PlistError):
     "A refusal of the token that was read last, not of the next one."
 
-
+# %% ../nbs/02_plist.ipynb #c8986a71
 class _Duplicate(Exception):
     "Carries the place in its list of a key that was there before."
 

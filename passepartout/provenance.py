@@ -107,7 +107,7 @@ def both_ways(text: str, fold: Callable[[str], str] = fold_text) -> str:
     "`text` folded; where a sentence begins without a space after the last one, with that space as well, on a second line."
     return f"{fold(text)}\n{fold(_JOINED.sub('. ', text))}" if _JOINED.search(text) else fold(text)
 
-# %% ../nbs/14b_provenance.ipynb #2eb9b440
+# %% ../nbs/14b_provenance.ipynb #76f27c23
 class _Once(dict):
     "What `made` makes of each text, by the text; when there are many, all are forgotten."
     def __init__(self, made: Callable[[str], Any], most: int = 256): self.made, self.most = made, most
@@ -117,6 +117,7 @@ class _Once(dict):
         made = self[text] = self.made(text)
         return made
 
+# %% ../nbs/14b_provenance.ipynb #2eb9b440
 def unmarked(text: str) -> str:
     "A text as somebody types it, without the marks and blanks within its numbers, all of which are in the digits of code."
     plain = as_typed(text).translate(_NO_MARKS)

@@ -202,10 +202,11 @@ def written(path: Path) -> tuple:
     "What is another one after the file of rules at `path`, or its Org file, was written, made, exchanged or removed."
     return tuple([_stamp(each) for each in _files(path)])
 
-# %% ../nbs/12ab_rulefile.ipynb #b468f55f
+# %% ../nbs/12ab_rulefile.ipynb #31232a27
 @cache
 def _files(path: Path) -> tuple[str, str]: return str(path), str(path.with_suffix(".org"))
 
+# %% ../nbs/12ab_rulefile.ipynb #b468f55f
 def _stamp(file: str) -> tuple | None:
     try: state = os.stat(file)
     except OSError: return None
@@ -217,7 +218,8 @@ def tightened(first: RuleBook, now: RuleBook) -> RuleBook:
     more = tuple(rule for rule in now.rules if rule.tightens and _same(rule) not in map(_same, first.rules))
     return RuleBook((*first.rules, *more), tuple(dict.fromkeys((*first.problems, *now.problems))), first.path or now.path)
 
-def _same(rule: Rule) -> Rule: return replace(rule, line=0)            # whichever line it has moved to
+# %% ../nbs/12ab_rulefile.ipynb #88c0d4f3
+def _same(rule: Rule) -> Rule: return replace(rule, line=0)
 
 # %% ../nbs/12ab_rulefile.ipynb #33e1d346
 def waiting(first: RuleBook, now: RuleBook) -> list[str]:

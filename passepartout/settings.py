@@ -211,7 +211,7 @@ def home_dir(environ: Mapping[str, str]) -> Path:
     home = environ.get("HOME", "")
     return Path(home if os.path.isabs(home) else os.path.expanduser("~"))
 
-
+# %% ../nbs/04_settings.ipynb #3ba7cad1
 def working_dir(home: Path) -> Path:
     "Where relative paths in arguments begin. A working directory that was deleted under us is no reason to stop."
     try:

@@ -227,3 +227,11 @@ def test_the_unit_has_the_name_that_systemd_is_asked_for_and_every_page_tells(tm
     assert (tmp_path / "asked").read_text().splitlines() == ["--user daemon-reload", f"--user enable --now {name}"]
     pages = Path(__file__).parents[1] / "nbs" / "_md"
     for page in ("index.md", "33_run_it_for_good.md", "terminal/20de_daemoncommand.md"): assert f"systemd/user/{name}" in (pages / page).read_text(), page
+
+
+def test_without_systemd_a_service_is_refused_and_it_is_said_that_nothing_else_was_written(tmp_path):
+    (tmp_path / "notes").mkdir()
+    env = environment(tmp_path) | {"PATH": str(tmp_path)}                  # no systemctl there
+    done = subprocess.run([sys.executable, "-m", "passepartout", "configure", "--memex", str(tmp_path / "notes"), "--provider", "auto", "--service", "--yes"], env=env, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert (done.returncode, [each.name for each in tmp_path.rglob("settings.ini")]) == (5, [])
+    assert "Nothing was written" in done.stderr and "without --service" in done.stderr

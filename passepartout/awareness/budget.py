@@ -20,13 +20,14 @@ def utf8_bound(text: str) -> int:
     "At least as many as the tokens of `text`: its bytes in UTF-8."
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
-# %% ../../nbs/awareness/08n_budget.ipynb #f2f6c246
+# %% ../../nbs/awareness/08n_budget.ipynb #eacb376d
 class Line(NamedTuple):
     "One line of a view: where it stands among the others, its text, and whether that is private."
     place: tuple
     text: str
     private: bool = False
 
+# %% ../../nbs/awareness/08n_budget.ipynb #f2f6c246
 class Sight(NamedTuple):
     "A view as text, whether something private is in it, its length, and what of it there was no room for: nothing, `True`, or names of parts."
     text: str = ""

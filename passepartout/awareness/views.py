@@ -155,6 +155,7 @@ def arrange(name: str, items: Sequence[Item], late: Iterable[Item], project_of: 
     groups = {key: group for key, group in groups.items() if group}
     return groups, render_groups(groups, each=8 if len(groups) > 1 else 50, nothing=NOTHING.get(name, "Nothing is open."))
 
+# %% ../../nbs/awareness/08m_views.ipynb #7f3bdd49
 def view(name: str, outlines: Sequence[Outline], today: date | None = None) -> tuple[dict[str, list[Item]], str]:
     "(groups, text) of one of `VIEWS`, as seen on `today`. Raises KeyError for another name."
     today = today or date.today()

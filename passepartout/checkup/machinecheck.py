@@ -24,12 +24,13 @@ from ..indexing.watch import can_watch
 EXTRAS = {"watch": ("watchfiles", "notes are read as soon as they change"), "semantic": ("wordllama", "search goes by meaning as well"), "prices": ("genai_prices", "what a question costs is known for most models"), "tui": ("textual", "there is a window: passepartout tui"),
           "keyring": ("keyring", "keys of providers can lie in the keyring of the desktop"), "gguf": ("xllamacpp", "a model in a file can run without a server"), "otel": ("opentelemetry.sdk", "turns can be collected as spans"), "tokens": ("bpe_openai", "contexts for models of OpenAI are counted in their own tokens")}
 
-# %% ../../nbs/checkup/19bf_machinecheck.ipynb #cb3f6427
+# %% ../../nbs/checkup/19bf_machinecheck.ipynb #02624d3b
 def there(module: str) -> bool:
     "Is a module installed? It is not loaded for that."
     try: return find_spec(module) is not None
     except (ImportError, ValueError): return False
 
+# %% ../../nbs/checkup/19bf_machinecheck.ipynb #cb3f6427
 def check_python(patient: Patient) -> Iterator[Any]:
     "Which Python, SQLite and extras are here."
     yield f"Python {platform.python_version()} on {platform.system()}, SQLite {sqlite3.sqlite_version}."

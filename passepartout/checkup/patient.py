@@ -40,11 +40,12 @@ class Patient:
         "Let the agent go."
         if self.agent is not None: run_anywhere(self.agent.close())
 
-# %% ../../nbs/checkup/19bd_patient.ipynb #ea20aa19
+# %% ../../nbs/checkup/19bd_patient.ipynb #60836e28
 def counted(number: int, what: str) -> str:
     "A number of things, in a sentence."
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
+# %% ../../nbs/checkup/19bd_patient.ipynb #ea20aa19
 def listed(what: Sequence[str], most: int = 5) -> str:
     "A few of many, in a sentence."
     return "; ".join(what[:most]) + (f"; and {len(what) - most} more" if len(what) > most else "")

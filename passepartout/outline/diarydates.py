@@ -254,6 +254,7 @@ def day_said(said: object, otherwise: date | None = None) -> date:
     if not (found := _ISO.search(str(said))): raise ValueError("no day")
     return date(*map(int, found.groups()))
 
+# %% ../../nbs/outline/08ac_diarydates.ipynb #0851941d
 def numbers_of(day: date) -> str:
     "A day as the calls of Org take it."
     return f"{day.year} {day.month} {day.day}"

@@ -135,6 +135,7 @@ def words_below(text: str, at: int, indent: int, named: bool = True) -> list[str
     bare = re.sub(r"(?<!\S)[&!*][^\s,\]}]*", " ", value)
     return [w for word in re.split(r"[\s,\[\]{}\"'?:|>]+", bare) if (w := word.strip("#-")) not in ("", "null", "~")] + words
 
+# %% ../../nbs/outline/08a_markdown.ipynb #7ad595a8
 def _indent_at(text: str, at: int) -> int:
     "How many blanks the line of `at` begins with."
     line = text[text.rfind("\n", 0, at) + 1:at]

@@ -175,11 +175,12 @@ def listening(dialect: Dialect, heard: Heard, hear: Callable | None) -> Callable
         return said
     return taken
 
-# %% ../../nbs/providers/dialect.ipynb #32d5a325
+# %% ../../nbs/providers/dialect.ipynb #3d549315
 def doubled(parts: list[str]) -> bool:
     "Did each piece of an answer come twice? One that laughs (`ha ha ha`) is not meant."
     return len(parts) >= 12 and len(set(parts)) >= 6 and parts[::2] == parts[1::2]
 
+# %% ../../nbs/providers/dialect.ipynb #32d5a325
 def answer_of(heard: Heard, streamed: bool) -> str:
     "The text of a complete answer. `BackendFailure` for one that was cut off, refused, empty, doubled, or never ended."
     if heard.stop is None:

@@ -38,11 +38,12 @@ def said_by(body: str) -> str:
         if isinstance(data, dict): data = data.get("error") or data.get("message") or data.get("detail") or ""
     return " ".join("".join(c if c.isprintable() else " " for c in data).split())[:200] if isinstance(data, str) else ""
 
-# %% ../../nbs/providers/failures.ipynb #832efa78
+# %% ../../nbs/providers/failures.ipynb #71dd856d
 def is_too_long(error: HttpFailed) -> bool:
     "Was the question longer than what the model reads?"
     return error.status in (400, 413, 422, 500) and not error.begun and bool(_TOO_LONG.search(error.body))
 
+# %% ../../nbs/providers/failures.ipynb #832efa78
 def knows_no_model(error: HttpFailed) -> bool:
     "Did the server say that there is no such model, or nothing at that address?"
     return not error.begun and error.status >= 400 and (error.status == 404 or error.status < 500 and bool(_NO_MODEL.search(error.body)))

@@ -54,6 +54,7 @@ def room_for(tokens: int) -> int:
     "The size of context, of a few, that holds so many tokens."
     return next((size for size in (8192, 16_384, 32_768, 65_536) if size >= tokens), 131_072)
 
+# %% ../../nbs/providers/ollama.ipynb #84914454
 def elsewhere(model: str) -> bool:
     "Is this one of the models that run on the machines of Ollama's maker?"
     return model.partition(":")[2].endswith("cloud") or model.endswith("-cloud")

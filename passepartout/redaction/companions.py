@@ -79,11 +79,13 @@ def _setting(raw: bytes, hit: Any, hands_on: Regex) -> Finding | None:
     text = word.decode("latin-1")
     return Finding(begins, begins + len(word), "password") if _word(text) and not hands_on.search(text) else None
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #037d9480
 @each(_SETTING)
 def _settings(raw: bytes, hit: Any) -> Finding | None:
     "Plain words as passwords in files of settings, behind a name in capitals."
     return _setting(raw, hit, _NAMES_SOMETHING)
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #59bcae2d
 @each(_USER_LINE)
 def _below_users(raw: bytes, hit: Any) -> Finding | None:
     "Plain words as passwords below the name of a user."
@@ -124,11 +126,13 @@ def _said(raw: bytes, hit: Any, also: tuple[str, ...] = ()) -> Finding | None:
     text = raw[begins:hit.end() - 1].decode("latin-1")
     return Finding(begins, hit.end() - 1, "password") if (_word(text) or text in also) and not _SAYS.search(text) else None
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #29351703
 @each(_SENTENCE)
 def _sentences(raw: bytes, hit: Any) -> Finding | None:
     "Passwords that a sentence gives away."
     return _said(raw, hit, ("admin", "root", "test", "example"))
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #e8ab40f6
 @each(_PHRASE)
 def _phrases(raw: bytes, hit: Any) -> Finding | None:
     "Passwords of two words in quotes."

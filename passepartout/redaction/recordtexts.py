@@ -13,11 +13,12 @@ from itertools import chain
 from math import inf
 from typing import Any
 
-# %% ../../nbs/redaction/04bf_recordtexts.ipynb #49336566
+# %% ../../nbs/redaction/04bf_recordtexts.ipynb #fac9a332
 class Rows(list):
     "What the gates said: rows of gate, verdict, text and microseconds."
     __slots__ = ()
 
+# %% ../../nbs/redaction/04bf_recordtexts.ipynb #49336566
 def strings_in(value: Any) -> list[str]:
     "Every text in `value`, names of fields included; of `Rows` those that say something. What is neither text nor number nor a container counts as the text that `str` makes of it."
     found, todo = [], [value]

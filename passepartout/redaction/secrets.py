@@ -22,11 +22,12 @@ from .shaped import find_shaped
 
 _all_ = ["Secret"]
 
-# %% ../../nbs/redaction/04c_secrets.ipynb #533f0c58
+# %% ../../nbs/redaction/04c_secrets.ipynb #ccc047f6
 def reference(finding: Finding) -> str:
     "What stands in place of a secret."
     return f"[secret:{finding.name}]" if finding.known else f"[secret-shaped: {finding.name}]"
 
+# %% ../../nbs/redaction/04c_secrets.ipynb #533f0c58
 def _in_order(found: list[Finding]) -> list[Finding]:
     "Sorted, and what overlaps joined, under a known name if there is one."
     joined: list[Finding] = []

@@ -92,7 +92,9 @@ def framed(message: Any) -> bytes:
         except ProtocolError as error: why = error.message
     return frame_message(trouble(_printable(why)))
 
+# %% ../../nbs/serving/19e_guests.ipynb #f5b80b7e
 def _printable(value: Any) -> Any:
+    "`value` with a question mark in place of each half of a character."
     if isinstance(value, Mapping): return {key: _printable(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)): return [_printable(each) for each in value]
     return value.encode("utf-8", "replace").decode() if type(value) is str else value

@@ -62,10 +62,11 @@ class Wording:
         found = self.house.agent.journal.records(turn=reply.turn, kinds=["answer"], limit=1)
         return not found or bool((found[0]["body"] or {}).get("private"))
 
-# %% ../../nbs/serving/19mb_porter.ipynb #8f18b2a6
+# %% ../../nbs/serving/19mb_porter.ipynb #a94f7f82
 class Gone(PassepartoutError):
     "The account that this was for is not linked any more."
 
+# %% ../../nbs/serving/19mb_porter.ipynb #8f18b2a6
 class Holding(Wording):
     "Who is linked just now."
     def still(self, account: str, chat: str) -> Linked:

@@ -150,11 +150,12 @@ def number_of(payload: Mapping) -> int | str | None:
     given = payload.get("request")
     return given if type(given) is int or isinstance(given, str) and len(given) <= 64 else None
 
-# %% ../../nbs/serving/19ga_reception.ipynb #6be48281
+# %% ../../nbs/serving/19ga_reception.ipynb #e3117055
 def how_it_ended(reply: Any) -> str:
     "The status of a reply, or of a payload with one; whatever has none was answered."
     return str((reply.get("status") if isinstance(reply, Mapping) else getattr(reply, "status", "")) or "answered")
 
+# %% ../../nbs/serving/19ga_reception.ipynb #6be48281
 def response(payload: Mapping, request: Any) -> dict:
     "The message that answers a request."
     if "type" in payload: return dict(payload)

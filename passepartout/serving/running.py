@@ -43,6 +43,7 @@ def keep_running(memex: Path | None, port: int | None, log_json: bool = False) -
     if soft < most or soft == resource.RLIM_INFINITY: resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     asyncio.run(Daemon({"memex_dir": memex} if memex is not None else {}, port=port, log_json=log_json).run())
 
+# %% ../../nbs/serving/19i_running.ipynb #ad167f0f
 def trouble_of(memex: Path | None, port: int | None, log_json: bool = False) -> str:
     "Be the daemon; at its end nothing, or why it could not be."
     try: keep_running(memex, port, log_json)

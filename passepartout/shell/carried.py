@@ -159,7 +159,9 @@ def told_to(commands: Sequence[Simple], at: int) -> list[str]:
     line = " ".join(commands[at].argv[1:])
     return [*texts, *(f"{line.replace('{}', text)} {text}" for text in texts + names)]
 
+# %% ../../nbs/shell/carried.ipynb #a8cf3781
 def _names_said(command: Simple) -> str:
+    "What a command may hand to `xargs`: the texts that it is given, and what it prints."
     texts = [str(redirect.target) for redirect in command.redirects if redirect.kind == "text"]
     return "\n".join([*texts, *([said] if (said := printed(command.argv)) is not None else [])])
 

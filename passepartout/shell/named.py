@@ -29,9 +29,12 @@ def names_in(words: Sequence[str]) -> Iterator[str]:
             if part: yield part
             if part[:1] == "-" and part[2:]: yield part[2:]
 
-# %% ../../nbs/shell/named.ipynb #84e039cc
-def _folded(name: str) -> str: return unicodedata.normalize("NFC", name).casefold()
+# %% ../../nbs/shell/named.ipynb #619a74b5
+def _folded(name: str) -> str:
+    "A name in the one spelling in which names are compared."
+    return unicodedata.normalize("NFC", name).casefold()
 
+# %% ../../nbs/shell/named.ipynb #84e039cc
 def _listed(folder: str) -> set[str]:
     "What a folder has, by names in one spelling."
     try: return set(map(_folded, os.listdir(folder)))

@@ -63,7 +63,9 @@ def _listed(places: Places, folder: str) -> list[os.DirEntry]:
     if places.entries[0] < 0: raise Impure("the pattern looks at too many files")
     return known
 
+# %% ../../nbs/shell/places.ipynb #9d15b583
 def _looked_at(places: Places, folder: str) -> list[os.DirEntry]:
+    "The entries of a folder, of which no more are read than may be looked at; `Impure` when it lies outside."
     try: found = places.place(folder or ".")
     except PathRefused as refusal: raise Impure(f"the pattern looks outside: {refusal.message}") from None
     if found.kind != "dir": return []
@@ -98,4 +100,7 @@ def _step(places: Places, base: str, part: str, expression, last: bool) -> list[
     if any(e.is_symlink() for e in matching): raise Impure("the pattern goes through a link")
     return [base + e.name + end for e in matching if e.is_dir()]
 
-def _path(places: Places, name: str) -> str: return os.path.join(places.roots[0].path, places.absolute(name))
+# %% ../../nbs/shell/places.ipynb #6db6488f
+def _path(places: Places, name: str) -> str:
+    "Where a name lies on the disk."
+    return os.path.join(places.roots[0].path, places.absolute(name))

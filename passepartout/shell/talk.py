@@ -32,7 +32,9 @@ def _command_of(words: Sequence[str]) -> str:
     while at < len(words) and words[at] in ("-C", "--no-pager", "-P"): at += 1 + (words[at] == "-C")
     return words[at] if at < len(words) and words[at][:1] != "-" else ""
 
+# %% ../../nbs/shell/talk.ipynb #5a1c0eea
 def _messages(name: str, words: Sequence[str]) -> list[str]:
+    "The words of such a command without its messages; all of them when it is another command, or settings come along."
     commands, options = _MESSAGES[name]
     if commands and _command_of(words) not in commands or any(word.startswith("--config") for word in words): return list(words)
     begun = tuple(f"{option}=" for option in options)
@@ -80,9 +82,11 @@ def prints_only(script: str) -> bool:
         if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Attribute) or isinstance(node.func, ast.Name) and node.func.id in _PURE): return False
     return True
 
+# %% ../../nbs/shell/talk.ipynb #c3405c8f
 _PYTHON, _PLAIN_FLAGS = Regex(r"python(?:\d(?:\.\d+)?)?"), Regex(r"-[BEIOPSbsuqx]+")
 
 def _python(words: Sequence[str]) -> list[str]:
+    "The words of a call of Python, or none when its script only prints."
     at = next((at for at, word in enumerate(words) if not _PLAIN_FLAGS.fullmatch(word)), len(words))
     return [] if len(words) > at + 1 and re.fullmatch("-[BEIOPSbsuq]*c", words[at]) and prints_only(words[at + 1]) else list(words)
 
@@ -113,6 +117,7 @@ def handed_on(words: Sequence[str]) -> int | None:
     begins = 1 + (words[0].rpartition("/")[2] == "flock")                         # its first word is a file
     return next((at for at, word in enumerate(words) if at >= begins and not _NO_NAME.fullmatch(word)), None)
 
+# %% ../../nbs/shell/talk.ipynb #47f5a73e
 def may_carry(name: str, words: Sequence[str]) -> list[str]:
     "Those of the words of a command of which it is not sure that its program only shows, sends or compares them."
     if (at := handed_on([name, *words])) is not None and (inner := words[at - 1].rpartition("/")[2]) not in _HAND_ON:

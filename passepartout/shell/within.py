@@ -125,10 +125,12 @@ def keeps(words: Sequence[str]) -> bool:
     if name not in STARTERS: return keeps_text(name, words[1:])
     return (at := handed_on(words)) is not None and keeps_text(words[at].rpartition("/")[2], words[at + 1:])
 
+# %% ../../nbs/shell/within.ipynb #90eb5f2f
 def several(words: Sequence[str]) -> list[str]:
     "Those of the words in which there is more than one word."
     return [word for word in words if any(map(str.isspace, word)) or not {",", "(", ">"}.isdisjoint(word)]
 
+# %% ../../nbs/shell/within.ipynb #8888e1cd
 def says(words: Sequence[str]) -> str | None:
     "What a command may say of its own words to whoever reads its output; None when it is nothing that could be a command."
     if (said := printed(words)) is not None: return said

@@ -22,24 +22,30 @@ def _letter(escape) -> str:
     value = int(escape[1] or escape[2] or escape[3] or escape[4], 8 if escape[4] else 16)
     return chr(value) if 0 < value < 0x110000 else ""
 
-# %% ../../nbs/shell/writings.ipynb #1ebd13cc
-def _from_base64(run: str) -> bytes: return base64.b64decode(run.rstrip("=").translate({45: "+", 95: "/"}) + "=" * (-len(run.rstrip("=")) % 4), validate=True)
+# %% ../../nbs/shell/writings.ipynb #5c7ca9ee
+def _from_base64(run: str) -> bytes:
+    "What a run says in either alphabet of base64, with or without its padding. `ValueError` for one that is none."
+    return base64.b64decode(run.rstrip("=").translate({45: "+", 95: "/"}) + "=" * (-len(run.rstrip("=")) % 4), validate=True)
 
+# %% ../../nbs/shell/writings.ipynb #1ebd13cc
 def _decoded(run: str) -> Iterator[str]:
+    "What a run says, in each of the writings in which it says something."
     ways: tuple[Callable[[str], bytes], ...] = (_from_base64, bytes.fromhex)
     for way in ways:
         try: text = way(run).decode()
         except ValueError: continue
         if text.strip().replace("\n", " ").replace("\t", " ").isprintable() and not text.isspace(): yield text
 
-# %% ../../nbs/shell/writings.ipynb #91862a6c
+# %% ../../nbs/shell/writings.ipynb #61651597
 def other_writings(text: str) -> list[str]:
     "What `text` says when a writing is undone, once and for what comes out of it once more; a text in which nothing is written so says nothing."
     once = list(_undone(text))
     twice = [deeper for each in once for deeper in _undone(each)][:_MOST_RUNS]
     return [each for each in dict.fromkeys(once + twice) if each.strip() and each != text]
 
+# %% ../../nbs/shell/writings.ipynb #91862a6c
 def _undone(text: str) -> Iterator[str]:
+    "What `text` says when one writing is undone; nothing for a text that is too long."
     if len(text) > _MOST_CHARACTERS: return
     if "\\" in text and (plain := _ESCAPE.sub(_letter, text)) != text: yield plain
     runs = _RUN.findall(text)[:_MOST_RUNS]

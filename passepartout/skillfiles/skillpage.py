@@ -57,12 +57,13 @@ class SkillPage:
     @property
     def text(self) -> str: return "".join(line.text + "\n" for line in self.code)
 
-# %% ../../nbs/skillfiles/10d_skillpage.ipynb #bacc4104
+# %% ../../nbs/skillfiles/10d_skillpage.ipynb #87c31e69
 def words_of(value: Any) -> tuple[str, ...]:
     "The words of a value, however they are separated."
     values = value if isinstance(value, (list, tuple)) else [value or ""]
     return tuple(dict.fromkeys(word for each in values for word in re.split(r"[,\s]+", str(each)) if word))
 
+# %% ../../nbs/skillfiles/10d_skillpage.ipynb #bacc4104
 def said_about(page: Page) -> dict[str, Any]:
     "What a page says about itself, by upper-case name."
     if page.outline is not None: return page.outline.nodes[0].properties

@@ -16,11 +16,12 @@ from ..lazy import Regex
 from ..org import Node, Outline
 from .sourceblocks import Line, Source
 
-# %% ../../nbs/tangling/08u_noweb.ipynb #8f8b7f6d
+# %% ../../nbs/tangling/08u_noweb.ipynb #7803e778
 def commented(outline: Outline | None, source: Source) -> bool:
     "Whether a block stands in a part that is commented out."
     return source.node is not None and outline is not None and any(node.hidden == "commented" for node in outline.lineage(source.node))
 
+# %% ../../nbs/tangling/08u_noweb.ipynb #8f8b7f6d
 def by_names(outline: Outline | None, sources: Sequence[Source]) -> tuple[dict[str, Source], dict[str, list[Source]], dict[str, Node]]:
     "What can be referred to: blocks by lower-case name, blocks by shared name, headings by id."
     named: dict[str, Source] = {}

@@ -25,7 +25,7 @@ from .setupfiles import Setup
 from .sourceblocks import Source, markdown_sources, notebook_sources, org_sources, unfinished
 from .tangle import Target, astray, tangled
 
-# %% ../../nbs/tangling/08w_tanglefiles.ipynb #90c48fea
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #870962c6
 @record
 class Page:
     "A page that was read: its blocks, and the outline they stand in (None for a notebook)."
@@ -35,6 +35,7 @@ class Page:
     sources: tuple[Source, ...]
     notes: tuple[str, ...] = ()        # what the person should hear of
 
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #90c48fea
 ENDINGS = (".org", ".md", ".markdown", ".ipynb")
 
 def read_page(path: Path) -> Page:

@@ -97,12 +97,14 @@ def approvals_approve(approval: Annotated[str, typer.Argument(help="Its id.")], 
     if scope and until is None: fail("Until when? Say --until 18:00, or --until '1 hour'.", 2, json_)
     answer_ask(approval, code, memex, json_, "approve", f"{until} {scope}" if until is not None else "", yes, no_daemon, confirm)
 
+# %% ../../nbs/terminal/20ce_approvalscommand.ipynb #9ea2c7b7
 def approvals_deny(approval: Annotated[str, typer.Argument(help="Its id.")],
                    code: Annotated[Optional[str], typer.Argument(help="Its code; a no needs none.")] = None, memex: Memex = None,
                    json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Refuse what was asked about."
     answer_ask(approval, code, memex, json_, "deny", alone=no_daemon)
 
+# %% ../../nbs/terminal/20ce_approvalscommand.ipynb #0ad256a6
 def approvals_revoke(grant: Annotated[str, typer.Argument(help="Its id, as approvals list shows it.")], memex: Memex = None,
                      json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Take back what you allowed for longer than once."

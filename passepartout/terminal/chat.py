@@ -171,6 +171,7 @@ def run_chat(agent: Any, session: str = "main", alone: Callable[[], Any] | None 
         agent.follow_notes()
         return chat.loop()
 
+# %% ../../nbs/terminal/20a_chat.ipynb #e06b8fb3
 def edited_chat(agent: Any, session: str) -> Chat:
     "A chat whose lines are edited, completed and remembered."
     complete_commands(COMMANDS)

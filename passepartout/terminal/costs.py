@@ -68,10 +68,12 @@ def reckoned(settings: Any, purse: Reckoning, session: str, since: float | None,
                for s in (purse.standing(Call("", "", slug, session)) if purse.limits else [])]
     return {"rows": rows, "budgets": budgets}
 
+# %% ../../nbs/terminal/20aa_costs.ipynb #b77ae85d
 def purse_of(settings: Any) -> Reckoning:
     "The purse of these settings. The file is opened when it is first needed, and made by whoever spends."
     return Reckoning(settings.state_dir / "passepartout" / "spending.sqlite", limits_of(settings))
 
+# %% ../../nbs/terminal/20aa_costs.ipynb #d9787236
 def spent_today(settings: Any, session: str) -> list[str]:
     "What was spent since midnight, and how each budget stands for the conversation `session`, in lines. `PurseFailed` when that cannot be read."
     purse = purse_of(settings)

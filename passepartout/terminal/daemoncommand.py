@@ -48,6 +48,7 @@ def print_unit(memex: Path | None, more: tuple[str, ...]) -> None:
     tell("To use it: passepartout daemon --unit > ~/.config/systemd/user/passepartout.service, then systemctl --user daemon-reload, and "
          "systemctl --user enable --now passepartout", stream=sys.stderr)
 
+# %% ../../nbs/terminal/20de_daemoncommand.ipynb #9182d4a5
 def print_metrics(memex: Path | None) -> None:
     "The numbers of the running daemon, in the text form of Prometheus."
     from passepartout.terminal.client import find_daemon

@@ -127,12 +127,13 @@ COLOURS = {"background": (22, 24, 33), "foreground": (205, 211, 225),
            "normal": [(42, 45, 58), (235, 108, 118), (137, 201, 131), (229, 190, 120), (112, 167, 247), (196, 146, 240), (98, 200, 208),
                       (205, 211, 225)]}
 
-# %% ../../nbs/terminal/20b_demo.ipynb #8fd4f0e6
+# %% ../../nbs/terminal/20b_demo.ipynb #0bb5fee4
 def canvas() -> Any:
     "A console that remembers what is printed and shows nothing."
     return screen(io.StringIO(), record=True, width=COLUMNS, height=25, force_terminal=True, color_system="standard", no_color=False,
                   legacy_windows=False, _environ={})
 
+# %% ../../nbs/terminal/20b_demo.ipynb #8fd4f0e6
 def save_picture(console: Any, path: Path) -> None:
     "Write what `canvas()` recorded as an SVG picture. `PassepartoutError` when it cannot be written."
     from rich._export_format import CONSOLE_SVG_FORMAT

@@ -51,11 +51,12 @@ class ReadingBar:
             with contextlib.suppress(OSError):
                 if bar is not None: bar.stop()
 
-# %% ../../nbs/terminal/20aa_progress.ipynb #7eed2f2e
+# %% ../../nbs/terminal/20aa_progress.ipynb #510795d0
 def progress_line(stream: Any) -> ReadingBar | None:
     "A bar for a terminal; None where nobody looks."
     return ReadingBar(stream) if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" else None
 
+# %% ../../nbs/terminal/20aa_progress.ipynb #7eed2f2e
 @contextlib.contextmanager
 def reading_shown(upkeep: Any, stream: Any = None) -> Iterator[None]:
     "While this lasts, the terminal shows when the owner of an index has to read notes."

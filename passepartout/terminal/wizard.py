@@ -166,7 +166,8 @@ def given(present: Present, options: dict) -> Answers:
             answers.keys = {wanted: read_key(sys.stdin.readline(2000))}
     except PassepartoutError as error: fail(error.message, 2)
     if answers.service and not systemd_there():
-        fail("There is no systemd for users here. To keep the agent running: passepartout daemon", 5)
+        fail("There is no systemd for users here, so nothing can start the agent by itself. Nothing was written: say it again without --service. To keep the agent running: "
+             "passepartout daemon", 5)
     return answers
 
 # %% ../../nbs/terminal/20df_wizard.ipynb #50ca65f9

@@ -123,7 +123,10 @@ def read_line(text: str, roots: Sequence[Root], home: str) -> Line | None:
             texts += inner
     return line if sum(map(_count, line.judged)) <= 2 * MOST_WORDS else None
 
-def _count(script: Script) -> int: return sum(len(command.argv) for command in script.commands())
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #8b258789
+def _count(script: Script) -> int:
+    "How many words a script has."
+    return sum(len(command.argv) for command in script.commands())
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #1b91d8b8
 def line_forms(line: Line, roots: Sequence[Root]) -> Iterator[str]:

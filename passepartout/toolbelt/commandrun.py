@@ -35,6 +35,7 @@ def status_words(status: int) -> str:
     try: return f"exit status {status}: ended by {signal.Signals(status - 128).name}" if status > 128 else f"exit status {status}"
     except ValueError: return f"exit status {status}"
 
+# %% ../../nbs/toolbelt/12cf_commandrun.ipynb #f7c01bd2
 def told(outcome: Outcome) -> str:
     "The result of a script as text."
     lines = [outcome.text.rstrip("\n")] if outcome.kept else []

@@ -22,6 +22,7 @@ def is_fixed(item: Item) -> bool:
     "Whether something takes place on its day, at an hour or all day long, and cannot be done at any other time."
     return item.days == 0 and not item.habit and (item.at is not None or item.kind == "event")
 
+# %% ../../nbs/toolbelt/12ada_firstlines.ipynb #f175e969
 def counted(number: int, one: str) -> str:
     "`1 task`, `3 tasks`."
     return f"{number} {one}" + ("" if number == 1 else "s")
@@ -95,6 +96,7 @@ def before_days(question: str, items: Sequence[Item], first: date, last: date, t
     if question == "longest": return say_longest({"": items}, today)
     return say_how_many(items) if question == "count" else say_end(items, question == "last") if question else ""
 
+# %% ../../nbs/toolbelt/12ada_firstlines.ipynb #7d64128f
 def before_list(question: str, groups: Mapping[str, Sequence[Item]], today: date, one: str = "group") -> str:
     "The line that answers a question about a list of tasks, of which `one` is a group; empty when none was asked, or the list says it alone."
     if question == "groups": return say_groups(groups, one)

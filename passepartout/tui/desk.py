@@ -64,6 +64,7 @@ def item_line(item: Any, today: Any) -> Line:
     return Line("!" if late else " ", "", f"{say_when(item)}  {what}  ({item.file}:{item.line})",
                 "red" if late else "yellow" if item.kind == "deadline" else "")
 
+# %% ../../nbs/tui/desk.ipynb #ba80c035
 def plain_title(title: str) -> str:
     "A title without markup."
     from passepartout.org import plain_text

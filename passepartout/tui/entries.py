@@ -45,12 +45,13 @@ def dressed(style: str, look: str = "terminal") -> Style:
     words = [LOOKS[look].get(word, word) for word in style.split()]
     return Style.parse(" ".join(dict.fromkeys(" ".join(words).split())) or "none")
 
-# %% ../../nbs/tui/entries.ipynb #d74247c6
+# %% ../../nbs/tui/entries.ipynb #25fd2f1c
 class Entry(NamedTuple):
     "A line, and what it stands for."
     line: Line
     key: Any = None
 
+# %% ../../nbs/tui/entries.ipynb #5d2141e9
 class Row(NamedTuple):
     "A row of an entry: which one, what stands at the margin, its style, the text, its style."
     entry: int
@@ -59,6 +60,7 @@ class Row(NamedTuple):
     text: str
     style: str
 
+# %% ../../nbs/tui/entries.ipynb #d74247c6
 def rows_of(entry: int, line: Line, width: int, slim: bool = False) -> list[Row]:
     "A line in rows of `width` columns; none of its text in the first two."
     sign, word, text, style = (line.sign or "·"), shown(line.word), shown(line.text), line.style
