@@ -29,7 +29,7 @@ from .dates import NoSuchDate, say_day
 from .editcalls import items_of
 from .edits import by_number, by_reference, by_words, corrected_title, edit, look, number_in, open_question, remind_of_it, settled
 from .filenames import touches_few
-from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, read_there, unknown_file
+from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, page_to_read, read_there, unknown_file
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
 from .hours import clocked
@@ -117,7 +117,7 @@ def titled(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/grammar.ipynb #e5a1e417
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, edit, unknown_file, under_behind,
                            alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, left_on_list, how_many, about_place,
+LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, page_to_read, alone(journal), read_there, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, how_long, when_is, is_it_then, is_it_done,
                              alone(recent), alone(find), inbox, look, alone(journal_of_today), by_words)
 
@@ -144,7 +144,8 @@ def list_goes_on(request: Request, around: Surroundings) -> dict | None:
     said, told = around.earlier[-1]
     where = next((seen[1] for seen in (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200])) if seen and seen[1]), None)
     bare = re.match(r"(?:(?:and|also|then)\s+)?(?:add|put)\s", request.text.strip(), re.I) is None
-    if where is None or next(iter(in_english(request.text, request.today)), None) or not re.fullmatch(r"(?:(?!\b(?:and|then|und|dann)\b)[\w' /-]){2,80}", where) or re.search(r"\b(?:to|on|onto|under)\s", found[1], re.I) or bare and not re.fullmatch(r"[^,]{1,40}(?:,[^,]{1,40})*,?\s(?:and|und|&)\s[^,]{1,40}", found[1]): return None
+    if next(iter(in_english(request.text, request.today)), None): return None
+    if where is None or not re.fullmatch(r"(?:(?!\b(?:and|then|und|dann)\b)[\w' /-]){2,80}", where) or re.search(r"\b(?:to|on|onto|under)\s", found[1], re.I) or bare and not re.fullmatch(r"[^,]{1,40}(?:,[^,]{1,40})*,?\s(?:and|und|&)\s[^,]{1,40}", found[1]): return None
     items = each_item(f"add {found[1]} to {where}") or [f"add {found[1]} to {where}"]
     new = [each for each in items if (call := exact_call(each, request.today, around)) and call["payload"]["tool"] in ("org-check", "org-add-headline")]
     if not new: return None
