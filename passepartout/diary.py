@@ -198,7 +198,7 @@ class Diary(Claims):
         return [each for each in self.news(most=most) if each.sent is None]
 
     def mark(self, column: str, *ids: int) -> None:
-        "Note that these were `seen` or `sent`."
+        "Note in the `column` `seen` or `sent` that the news of these `ids` were, unless they had been before. `ValueError` for another column."
         if column not in ("seen", "sent"): raise ValueError(column)
         with self.writing() as db:
             db.executemany(f"UPDATE news SET {column} = ? WHERE id = ? AND {column} IS NULL", [(self.clock(), each) for each in ids])

@@ -38,7 +38,7 @@ def read_number(raw: Any, whole: bool = False, most: float = 1e9) -> float:
 
 # %% ../nbs/03a_inifile.ipynb #49573faf
 def read_switch(raw: Any) -> bool:
-    "yes/no, true/false, on/off or 1/0 as a bool."
+    "yes/no, true/false, on/off or 1/0 as a bool. `ValueError` for another word."
     word = str(raw).strip().lower()
     if word not in ("yes", "true", "on", "1", "no", "false", "off", "0"):
         raise ValueError("is neither yes nor no")
@@ -46,7 +46,7 @@ def read_switch(raw: Any) -> bool:
 
 # %% ../nbs/03a_inifile.ipynb #b950a740
 def read_path(raw: Any, home: Path, base: Path | None) -> Path:
-    "An absolute path: `~` is `home`, and what is relative begins at `base`; ValueError without one. Symbolic links are left as they are."
+    "An absolute path: `~` is `home`, and what is relative begins at `base`. Symbolic links are left as they are. `ValueError` for what is no path, and for a relative one without `base`."
     text = os.fspath(raw).strip() if isinstance(raw, str | os.PathLike) else ""
     if not text or "\0" in text:
         raise ValueError("is not a path")
@@ -82,7 +82,7 @@ def items(raw: Any) -> list:
 
 # %% ../nbs/03a_inifile.ipynb #275436c6
 def read_amount(raw: Any, whole: bool = False) -> float:
-    "What may be spent: dollars (`5`, `$0.50`, `5 USD`), or a `whole` number of tokens; 0 means nothing at all."
+    "What may be spent: dollars (`5`, `$0.50`, `5 USD`), or a `whole` number of tokens; 0 means nothing at all. `ValueError` for what is no amount."
     text = re.sub(r"(?i)^\$\s*|\s*(usd|\$)$", "", str(raw).strip()) if not whole else str(raw).strip().replace("_", "")
     if not re.fullmatch(r"\d{1,12}" if whole else r"\d{1,9}(\.\d{1,9})?|\.\d{1,9}", text, re.ASCII):
         raise ValueError("is not a whole number of tokens, 0 or more" if whole
@@ -91,7 +91,7 @@ def read_amount(raw: Any, whole: bool = False) -> float:
 
 # %% ../nbs/03a_inifile.ipynb #cea3173f
 def read_agreement(raw: Any) -> str:
-    "`no`, `majority` or `unanimous`."
+    "`no`, `majority` or `unanimous`. `ValueError` for another word."
     if (word := str(raw).strip().lower()) not in ("no", "majority", "unanimous"):
         raise ValueError("is none of no, majority, unanimous")
     return word
@@ -131,7 +131,7 @@ def read_date(raw: Any) -> date:
 
 # %% ../nbs/03a_inifile.ipynb #f4b67d21
 def read_word(raw: Any, lower: bool = False) -> str:
-    "A text of one line, in lower case and without its colon where it is a name."
+    "A text of one line, in lower case and without its colon where it is a name. `ValueError` for what cannot be one."
     text = str(raw).strip().lstrip(":").lower() if lower else str(raw).strip()
     if not text or not text.isprintable():
         raise ValueError("is not a text of one line")

@@ -96,7 +96,7 @@ class Keyword(Named):
 
     @classmethod
     def exact(cls, name: str):
-        "The keyword of that lower-case name: the one interned object for words of the vocabulary, else a new one."
+        "The keyword of that lower-case name: the one interned object for words of the vocabulary, else a new one. `PlistError` for a name that begins with a colon."
         if (known := cls._interned.get(name)) is not None:
             return known
         if name[:1] == ":":

@@ -936,3 +936,19 @@ def test_words_of_a_command_stand_in_quotes_on_one_line_of_the_question(tmp_path
     (tmp_path / "memex").mkdir()
     judged = judge_command(command, [Root(tmp_path / "memex")], "/home/ada")
     assert any(quoted in reason for reason in judged.reasons), judged.reasons
+
+
+def test_a_yes_holds_for_a_file_in_a_folder_that_may_be_entered_and_not_listed(tmp_path, monkeypatch):
+    "A folder of mode --x tells nobody what is in it, and the command opens it by name all the same."
+    from passepartout.shell.named import holdings
+    (drop := tmp_path / "drop").mkdir()
+    (drop / "build.sh").write_text("echo x\n")
+    listed = os.listdir
+    def listing(folder="."):
+        if str(folder) == str(drop): raise PermissionError(13, "Permission denied")
+        return listed(folder)
+    monkeypatch.setattr(os, "listdir", listing)
+    script = judge_command("cd drop && sh build.sh", [Root(tmp_path)], HOME).script
+    before = holdings(script, [Root(tmp_path)])
+    (drop / "build.sh").write_text("echo y\n")
+    assert before and holdings(script, [Root(tmp_path)]) != before

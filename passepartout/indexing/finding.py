@@ -40,7 +40,7 @@ ALL_UPWARD = """WITH RECURSIVE up(file, place, parent, title, tags) AS (SELECT f
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d1d49f90
 def lineage(index: Index, file: int, place: int, seen: dict) -> list[tuple[str, str]]:
-    "(title, tags) from the file down to a heading. `seen` keeps what was looked up."
+    "(title, tags) from the file down to a heading. `seen` keeps what was looked up. `Contradiction` when what stands above one is missing."
     if (file, place) not in seen:
         rows = index.db.execute(UPWARD, (file, place, file)).fetchall()[::-1]
         if rows and rows[0][2] >= 0: raise Contradiction("nothing stands above a heading")
@@ -49,7 +49,7 @@ def lineage(index: Index, file: int, place: int, seen: dict) -> list[tuple[str, 
 
 # %% ../../nbs/indexing/08j_finding.ipynb #77409b86
 def lineages(index: Index, ids: Iterable[int]) -> dict[tuple[int, int], list[tuple[str, str]]]:
-    "(file, place) -> lineage, for all headings with these numbers and those above them, in one question."
+    "(file, place) -> lineage, for all headings with these numbers and those above them, in one question. `Contradiction` when what stands above one is missing."
     rows = {(file, place): (parent, title, tags) for file, place, parent, title, tags in index.db.execute(ALL_UPWARD,
             (json.dumps(list(ids)),))}
     found = {}

@@ -57,7 +57,7 @@ def anniversary(year: int | None, month: int, day: int) -> Meaning:
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #81b12665
 def cyclic(days: int, year: int, month: int, day: int) -> Meaning:
-    "Every `days` days from that date on."
+    "Every `days` days from that date on. `ValueError` for a cycle of none, and for no date."
     first = date(year, month, day)
     if days < 1: raise ValueError("no cycle")
     return lambda at: (at - first).days // days if at >= first and (at - first).days % days == 0 else None
@@ -89,7 +89,7 @@ def weekday(at: date) -> int:
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #54f5d8cf
 def floating(month: int | str | list, day: int, nth: int, start: int | None = None) -> Meaning:
-    "The `nth` such day of the week, counted from the day `start` of these months; backwards, and from the last day, if `nth` is negative."
+    "The `nth` such `day` of the week (0 is Sunday), counted from the day `start` of these months; backwards, and from the last day, if `nth` is negative. `ValueError` when there is none."
     months = any_of(month)
     if not 0 <= day <= 6 or not 1 <= abs(nth) <= 60 or start is not None and not 1 <= start <= 28: raise ValueError("no such day of the week")
     back = 1 if nth > 0 else -1
@@ -103,14 +103,14 @@ def floating(month: int | str | list, day: int, nth: int, start: int | None = No
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #090e7d54
 def lessons(*numbers: int) -> Meaning:
-    "One day of the week from the first date to the second, without the numbered weeks behind it."
+    "One day of the week from the first date to the second, without the numbered weeks behind it: year, month, day, twice, and 0 for Sunday. `ValueError` for what is none."
     first, last, day, left_out = date(*numbers[:3]), date(*numbers[3:6]), numbers[6], frozenset(numbers[7:])
     if not 0 <= day <= 6: raise ValueError("no such day of the week")
     return lambda at: UNCOUNTED if first <= at <= last and weekday(at) == day and at.isocalendar()[1] not in left_out else None
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #8fe5f14c
 def combined(name: str, meanings: list[Meaning]) -> Meaning:
-    "Days that all (`and`), some (`or`), or not the one (`not`) of `meanings` mean."
+    "Days that all (`and`), some (`or`), or not the one (`not`) of `meanings` mean. `ValueError` when there are none, or several for `not`."
     if not meanings or name == "not" and len(meanings) > 1: raise ValueError("nothing to combine")
     def meaning(at: date) -> int | None:
         said = [each(at) for each in meanings]

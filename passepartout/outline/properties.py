@@ -9,7 +9,7 @@ __all__ = ['UNSAID', 'block_at', 'said_at', 'said_of', 'said_text']
 
 # %% ../../nbs/outline/08ab_properties.ipynb #6b445716
 from ..org import DRAWER, PLANNING, PREAMBLE, PROPERTY, Node, Outline
-from .markdown import FRONT, PAIR
+from .frontmatter import FRONT, PAIR
 
 # %% ../../nbs/outline/08ab_properties.ipynb #baceab6a
 def block_at(text: str, start: int, org: bool, top: bool) -> tuple[int, int]:

@@ -19,7 +19,8 @@ from .bullets import BULLET
 from ..capture import UNWANTED, line_ending
 from ..conditions import PassepartoutError
 from ..lazy import Regex
-from .markdown import ANCHOR, ATTRIBUTES, ATX, CODE, FRONT, ITEM, TAG, TOML, bare_title, line_tags
+from .frontmatter import FRONT, TOML
+from .markdown import ANCHOR, ATTRIBUTES, ATX, CODE, ITEM, TAG, bare_title, line_tags
 from ..notes import parse_note
 from ..org import DRAWER, PREAMBLE, Node, Outline, inside
 from ..records import record

@@ -349,7 +349,7 @@ def fill(stage: Stage, late: dict) -> int:
 
 # %% ../../nbs/shell/inside.ipynb #6377ab9c
 def taken(fd: int) -> str:
-    "What was written to `fd`, as the words of a command can hold it."
+    "What was written to `fd`, as the words of a command can hold it. `OSError` when it is too long for that."
     if os.lseek(fd, 0, os.SEEK_END) > MOST_TEXT:
         raise OSError(0, f"the output of a command is longer than {MOST_TEXT:,} bytes, too long for the words of another one")
     return os.pread(fd, MOST_TEXT, 0).replace(b"\0", b"").decode("utf-8", "surrogateescape").rstrip("\n")
@@ -359,7 +359,7 @@ NAME = re.compile(r"""(?:[^\s"'\\]|\\[\s\S]|"[^"\n]*"|'[^'\n]*')+|[ \t\r\f\v]+|\
 PART = re.compile(r"""\\([\s\S])|"([^"\n]*)"|'([^'\n]*)'""")
 
 def names_in(text: str, each: dict) -> list[list[str]]:
-    "The names in `text`, in the groups in which commands get them at most."
+    "The names in `text`, in the groups in which commands get them at most. `OSError` for a quote without an end."
     if each["end"]: lines = [[name] for name in text.removesuffix(each["end"]).split(each["end"])] if text else []
     elif each["put"]:
         lines = [[PART.sub(lambda part: part[1] or part[2] or part[3] or "", line.lstrip(" \t"))]

@@ -35,9 +35,10 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 # %% ../../nbs/shell/named.ipynb #84e039cc
-def _listed(folder: str) -> set[str]:
-    "What a folder has, by names in one spelling."
+def _listed(folder: str) -> set[str] | None:
+    "What a folder has, by names in one spelling; `None` for one that may be entered and not listed, which may have anything."
     try: return set(map(_folded, os.listdir(folder)))
+    except PermissionError: return None
     except OSError: return set()
 
 # %% ../../nbs/shell/named.ipynb #5b8e1975
@@ -50,7 +51,7 @@ def named_files(script: Script, roots: Sequence[Root]) -> list[str]:
     folders, found, looked, below = [""], set(), 0, 0
     for folder in folders:
         listed, looked = _listed(folder or roots[0].path), looked + len(names)
-        here = [name for name, begin in names.items() if begin in listed or begin in (".", "..") or not begin and not folder]
+        here = [name for name, begin in names.items() if listed is None or begin in listed or begin in (".", "..") or not begin and not folder]
         if folder: below += len(here)
         if looked > MOST_PLACES or below > MOST_BELOW: raise PathRefused(TOO_MANY)
         for name in here:

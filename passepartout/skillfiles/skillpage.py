@@ -23,7 +23,7 @@ from typing import Any
 from ..conditions import PassepartoutError
 from ..tangling.headerargs import TangleError
 from ..lazy import Regex
-from ..outline.markdown import FRONT, read_front_matter
+from ..outline.frontmatter import FRONT, read_front_matter
 from ..tangling.noweb import Web
 from .skillchild import PARTS, page_tree
 from ..skills import SkillError, skill_name

@@ -198,7 +198,7 @@ class Distant(Connected):
         return end
 
     def turn(self, **payload: Any) -> Reply:
-        "A request that begins a turn, and what it came to."
+        "A request that begins a turn, and what it came to. `KeyboardInterrupt` when it was stopped from elsewhere."
         hear, watch = self.hearing, self.watching
         def tell(said: Mapping) -> None:
             kind = key_name(str(said.get("action")))

@@ -50,7 +50,7 @@ def print_unit(memex: Path | None, more: tuple[str, ...]) -> None:
 
 # %% ../../nbs/terminal/20de_daemoncommand.ipynb #9182d4a5
 def print_metrics(memex: Path | None) -> None:
-    "The numbers of the running daemon, in the text form of Prometheus."
+    "The numbers of the running daemon, in the text form of Prometheus. `PassepartoutError` when none runs."
     from passepartout.terminal.client import find_daemon
     why: list[str] = []
     if (agent := find_daemon(memex, why.append)) is None:

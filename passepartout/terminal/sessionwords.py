@@ -18,7 +18,7 @@ from ..desk import at_desk
 
 # %% ../../nbs/terminal/19n_sessionwords.ipynb #e5e5bb84
 def rewind(chat: Any, rest: str) -> None:
-    "Take back requests, or the edits that were offered with it."
+    "Take back the requests that `rest` says, or the edits that were offered with it. `PassepartoutError` when it does not say how far."
     word = rest.strip().lower()
     if word == "edits": return chat.say(at_desk(chat.agent, "rewind-edits", chat.session)["text"])
     if word and not (word.isascii() and word.isalnum() and len(word) <= 32):
@@ -56,7 +56,7 @@ def session_line(row: dict) -> str:
 
 # %% ../../nbs/terminal/19n_sessionwords.ipynb #08b78762
 def session(chat: Any, rest: str) -> None:
-    "Go on in another session, or begin one."
+    "Go on in the session that `rest` names, or begin it. `PassepartoutError` for a name that is none."
     name = rest.strip()
     if not name: return chat.say(f"This is the session {chat.session}. /sessions lists them, /session NAME goes to one.")
     if not name.isprintable() or len(name) > 100 or " " in name: raise PassepartoutError("A session has a name of one word.")

@@ -232,7 +232,7 @@ def read_moment(text: str, today: date) -> date | datetime:
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #48d215d3
 def step_from(today: date, count: int, unit: str) -> date:
-    "The day that many days, weeks, months or years from today."
+    "The day that many days, weeks, months or years (`d`, `w`, `m`, `y`) from today, or before it. `NoSuchDate` when the calendar has none."
     from passepartout.reflex.dates import NoSuchDate, read_day
     name = {"d": "days", "w": "weeks", "m": "months", "y": "years"}[unit]
     day = read_day(f"in {count} {name}" if count >= 0 else f"{-count} {name} ago", today)

@@ -44,7 +44,7 @@ class Linear(Chat):
         for line in lines: self.say(spoken(line))
 
     def read_line(self, prompt: str) -> str:
-        "A line of standard input, edited by the terminal alone."
+        "A line of standard input, edited by the terminal alone. `EOFError` at its end."
         print(prompt and "> ", end="", file=self.out, flush=True)
         if not (line := sys.stdin.readline()): raise EOFError
         return line.rstrip("\n")
