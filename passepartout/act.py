@@ -375,8 +375,9 @@ _NO_ANSWER = "The model came to no answer: it wanted the same once more. This is
 async def explain_nothing(agent, signal: Signal) -> None:
     "Tell the person why nothing was done: a rejection, a log message, an error of the loop."
     payload, verdict = signal.payload, signal.verdict
-    if isinstance(verdict, Rejected) or signal.sensor == LOOP_ERROR: agent.mark(signal, "rejected" if verdict is not None else "failed")
-    if isinstance(verdict, Rejected) and verdict.gate == "repeated" and payload.get("content"): await tell(agent, signal, f"{payload['content']}\n\n({_NO_ANSWER})")
+    again = isinstance(verdict, Rejected) and verdict.gate == "repeated" and payload.get("content")
+    if (isinstance(verdict, Rejected) or signal.sensor == LOOP_ERROR) and not again: agent.mark(signal, "rejected" if verdict is not None else "failed")
+    if again: await tell(agent, signal, f"{again}\n\n({_NO_ANSWER})")
     elif isinstance(verdict, Rejected):
         await tell(agent, signal, _UNREADABLE if verdict.gate in UNFIT else f"I could not do that: {verdict.text}")
     elif signal.type == LOG and payload.get("text"): await tell(agent, signal, payload["text"])

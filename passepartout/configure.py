@@ -22,7 +22,7 @@ from .inichange import set_values, set_variables
 from .inifile import items, read_path, read_word
 from .providers.catalogue import SERVICES, named
 from .serving.service import UNIT, unit_text
-from .settings import Settings, home_dir, load_settings, variable_name, xdg_dir
+from .settings import Settings, home_dir, load_settings, variable_name, working_dir, xdg_dir
 
 # %% ../nbs/19j_configure.ipynb #ef4d8560
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def read_providers(text: str, own: Mapping[str, str] = {}) -> tuple[str, ...]:
 # %% ../nbs/19j_configure.ipynb #354d2e74
 def read_memex(text: str, present: Present) -> Path:
     "The folder that an answer names; it need not exist yet. `PassepartoutError` for one that cannot be the notes."
-    try: path = read_path(text, home_dir(present.environ), Path.cwd())
+    try: path = read_path(text, home_dir(present.environ), working_dir())
     except ValueError as error: raise PassepartoutError(f"{text[:80]!r} {error}.") from None
     if not str(path).isprintable(): raise PassepartoutError("The name of that folder holds control characters.")
     if path.exists() and not path.is_dir(): raise PassepartoutError(f"{path} is a file, and notes are a folder. Name the folder that it lies in, or another.")

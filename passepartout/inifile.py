@@ -45,14 +45,16 @@ def read_switch(raw: Any) -> bool:
     return word in ("yes", "true", "on", "1")
 
 # %% ../nbs/03a_inifile.ipynb #b950a740
-def read_path(raw: Any, home: Path, base: Path) -> Path:
-    "An absolute path: `~` is `home`, and what is relative begins at `base`. Symbolic links are left as they are. `ValueError` for what is no path."
+def read_path(raw: Any, home: Path, base: Path | None) -> Path:
+    "An absolute path: `~` is `home`, and what is relative begins at `base`. Symbolic links are left as they are. `ValueError` for what is no path, and for a relative one without `base`."
     text = os.fspath(raw).strip() if isinstance(raw, str | os.PathLike) else ""
     if not text or "\0" in text:
         raise ValueError("is not a path")
     if text.startswith("~") and text[1:2] not in ("", "/"):
         raise ValueError("names the home of somebody else: write the path out")
-    return Path(os.path.normpath(home / text[2:] if text.startswith("~") else base / text))
+    if base is None and not text.startswith(("~", "/")):
+        raise ValueError("is a relative path, and the folder that it would begin in is gone: write the path out")
+    return Path(os.path.normpath(home / text[2:] if text.startswith("~") else (base or home) / text))
 
 # %% ../nbs/03a_inifile.ipynb #0998a69c
 def tool_key(tool: str) -> str:
@@ -97,7 +99,7 @@ def read_agreement(raw: Any) -> str:
 STRICTEST = {Money | None: 0.0, Tokens | None: 0, Agreement: "unanimous"}
 
 # %% ../nbs/03a_inifile.ipynb #9f5dd7b3
-def read_value(kind: Any, raw: Any, home: Path, base: Path) -> Any:
+def read_value(kind: Any, raw: Any, home: Path, base: Path | None) -> Any:
     "The value of type `kind` that `raw` stands for; ValueError says what it is not."
     if kind in (Path | None, date | None, int | None, Money | None, Tokens | None) and raw == "":
         return None

@@ -47,6 +47,7 @@ def _alarm(seconds: float, mine: type):
     over = False
     def ring(signum, frame):
         if over: return                              # wound once more, the alarm would ring for nobody, which ends the program
+        if frame is not None and frame.f_code is ring.__code__: return signal.setitimer(signal.ITIMER_REAL, _ONCE_MORE_S)
         signal.setitimer(signal.ITIMER_REAL, _AGAIN_S if (early := _at_the_door(frame)) else _ONCE_MORE_S)
         if not early: raise mine
     before = signal.signal(signal.SIGALRM, ring)

@@ -23,11 +23,19 @@ _HARMLESS = frozenset("""import compile exec marshal.loads marshal.load code.__n
     os.listdir os.scandir os.walk os.fwalk os.listxattr os.getxattr glob.glob glob.glob/2 pathlib.Path.glob pathlib.Path.rglob time.sleep cpython._PySys_ClearAuditHooks""".split())
 _GIVEN = frozenset("__defaults__ __kwdefaults__ __name__ __qualname__ __module__ __doc__".split())
 _CHANGES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_OPENAT2 = 437
 
+def _reads(called: Any) -> bool:
+    "Is this a call of `openat2(folder, name, how, size)` which only reads? `called` are the arguments of `syscall`."
+    try: return len(called) == 5 and called[0] == _OPENAT2 and not called[3][0] & _CHANGES
+    except (TypeError, IndexError): return False
+
+# %% ../nbs/16a_lookonly.ipynb #fbd4a586
 def harmless(event: str, args: tuple) -> bool:
     "Does what Python is about to do leave everything as it is?"
     if event == "open": return len(args) > 2 and isinstance(args[2], int) and not args[2] & _CHANGES
     if event == "object.__setattr__": return len(args) > 1 and args[1] in _GIVEN
+    if event == "ctypes.call_function": return len(args) > 1 and _reads(args[1])
     return event in _HARMLESS
 
 # %% ../nbs/16a_lookonly.ipynb #597339d2

@@ -6,11 +6,12 @@ Docs: https://example.org/passepartout/reason.html.md"""
 
 # %% auto #0
 __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'MOST_WORDS', 'MOST_TOLD', 'AGAIN', 'DEFAULT_PROMPT', 'THINKS_ABOUT',
-           'loop_gate_reason', 'UNFIT', 'is_list', 'markdown_strip', 'plist_keywords_normalize', 'is_plist_like',
-           'no_answer', 'parse_json', 'unreadable', 'parse_proposal', 'message_action', 'opening', 'system_prompt',
-           'read_ahead', 'own_words', 'Step', 'cut_to', 'told_steps', 'what_came', 'seen_twice', 'so_far',
-           'user_prompt', 'think', 'came_of', 'without_model', 'agree', 'canonical_form', 'reason_gate', 'whose',
-           'went_on', 'goes_round', 'give_up', 'misshapen', 'others_first', 'judgement_on', 'settle', 'distill_prompt']
+           'loop_gate_reason', 'UNFIT', 'is_list', 'in_fence', 'markdown_strip', 'plist_keywords_normalize',
+           'is_plist_like', 'amid_words', 'no_answer', 'parse_json', 'unreadable', 'parse_proposal', 'message_action',
+           'opening', 'system_prompt', 'read_ahead', 'own_words', 'Step', 'cut_to', 'told_steps', 'what_came',
+           'seen_twice', 'so_far', 'user_prompt', 'think', 'came_of', 'without_model', 'agree', 'canonical_form',
+           'reason_gate', 'whose', 'went_on', 'goes_round', 'give_up', 'misshapen', 'others_first', 'judgement_on',
+           'settle', 'distill_prompt']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 import re
@@ -29,7 +30,7 @@ from .lazy import Regex
 from .limits import time_limit
 from .context import awareness, log_about, log_view, turn_in
 from .awareness.measure import Composed
-from .oneline import cut, without_middle
+from .oneline import cut, portion, without_middle
 from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PERSON, PLAN, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR,
                                    TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed, ApprovalRequired, Rejected,
                                    Signal, Verdict, folded, pick)
@@ -50,13 +51,18 @@ def is_list(text: str) -> bool:
     except PassepartoutError: return False
     return True
 
+# %% ../nbs/16_reason.ipynb #452cc681
+def in_fence(plain: str) -> str:
+    "What stands in the outermost fence of a text that is nothing else; empty when there is none."
+    return LANGUAGE.sub("", plain[3:-3], count=1).strip() if plain.startswith("```") and plain.endswith("```") else ""
+
 # %% ../nbs/16_reason.ipynb #f125f1da
 def markdown_strip(text: Any) -> Any:
     "`text` without Markdown fences: the first fenced block that holds a list, or the text with its fences removed. What is no text is returned as it is."
     if not isinstance(text, str): return text
     plain = text.strip()
     if "```" not in plain or is_list(plain): return plain
-    if plain.startswith("```") and plain.endswith("```") and is_list(inner := LANGUAGE.sub("", plain[3:-3], count=1).strip()): return inner
+    if is_list(inner := in_fence(plain)): return inner
     pieces = [plain.split("```")[0], *(LANGUAGE.sub("", piece, count=1) for piece in plain.split("```")[1:])]
     for block in pieces[1::2]:
         if block.lstrip().startswith("("): return block.strip()
@@ -77,6 +83,12 @@ def is_plist_like(value: Any) -> bool:
     "A mapping, or a flat list of even length with names in the places of keys."
     if isinstance(value, Mapping): return True
     return isinstance(value, list) and len(value) > 0 and len(value) % 2 == 0 and all(isinstance(k, (Symbol, Keyword)) for k in value[::2])
+
+# %% ../nbs/16_reason.ipynb #5b5bafec
+def amid_words(text: str) -> bool:
+    "Has a model put words before, behind or between its fences?"
+    plain = text.strip()
+    return "```" in plain and not plain.startswith("(") and any(piece.strip() for piece in plain.split("```")[::2]) and not is_list(in_fence(plain))
 
 # %% ../nbs/16_reason.ipynb #38f877ff
 _PROPOSED = Regex(r"""\(\s*:(?:type|target|payload|action|tool)\s+[:("]|"proposal"\s*:\s*\{|"action"\s*:\s*"(?:call|message|plan)\b
@@ -108,7 +120,7 @@ PROPOSAL_CLAIMS = frozenset({"approved", "approved_action", "status", "depth", "
 
 def parse_proposal(text: str) -> Action | Signal:
     "The action in a model's answer, or a `syntax-error` signal that says what is wrong with it."
-    stripped = markdown_strip(text)
+    stripped = text.strip() if amid_words(text) else markdown_strip(text)
     if stripped.startswith(("{", "[{")): return parse_json(stripped)
     if not stripped.startswith("("): return message_action(text.strip()) if (why := no_answer(stripped)) is None else unreadable(stripped, why)
     try:
@@ -193,11 +205,14 @@ def told_steps(steps: Iterable[Step], most: int) -> str:
 # %% ../nbs/16_reason.ipynb #a0fca161
 MOST_TOLD = 20_000
 
-def what_came(payload: Mapping) -> str:
-    "The result of a tool, or why it failed, as a model reads it."
-    tool, told = pick(payload, "tool"), pick(payload, "told")
-    if pick(payload, "sensor") is TOOL_OUTPUT: return f"Tool {tool} returned:\n{without_middle(str(told or pick(payload, 'content')), MOST_TOLD)}"
-    return f"Tool {tool} failed: {without_middle(str(told or pick(payload, 'message')), MOST_TOLD)}"
+def what_came(payload: Mapping, most: int | None = None) -> str:
+    "The result of a tool, or why it failed, as a model reads it; one that can be read on in about `most` bytes."
+    tool, told, begins = pick(payload, "tool"), pick(payload, "told"), pick(payload, "begins")
+    if pick(payload, "sensor") is not TOOL_OUTPUT: return f"Tool {tool} failed: {without_middle(str(told or pick(payload, 'message')), MOST_TOLD)}"
+    said = str(told or pick(payload, "content"))
+    if not begins: return f"Tool {tool} returned:\n{without_middle(said, MOST_TOLD)}"
+    room = MOST_TOLD if most is None or (size := utf8_bound(said)) <= most else min(MOST_TOLD, (most - 200) * len(said) // size)
+    return f"Tool {tool} returned:\n{portion(said, room, *begins)}"
 
 # %% ../nbs/16_reason.ipynb #24c9fbc6
 AGAIN = "This was done twice just now, and the same came of it. Answer the person from that, or propose something else."
@@ -233,7 +248,8 @@ def user_prompt(agent, signal: Signal, most: int | None = None) -> str:
     else: return pick(payload, "text") or DEFAULT_PROMPT
     if most is None: return f"{so_far(agent, signal)}{what_came(payload)}\n\n{then}"
     begun = so_far(agent, signal, min(2 * agent.settings.context_budget, most // 3))
-    came = cut_to(what_came(payload), most - utf8_bound(begun) - 200, "There is no room for more at once: ask for a part of it, fewer lines or one heading.")
+    room = most - utf8_bound(begun) - 200
+    came = cut_to(what_came(payload, room), room, "There is no room for more at once: ask for a part of it, fewer lines or one heading.")
     return f"{begun}{came}\n\n{then}"
 
 # %% ../nbs/16_reason.ipynb #ee19c343

@@ -11,7 +11,7 @@ __all__ = ['format_tool_result', 'named', 'tool_output', 'reported_error', 'labe
 from typing import Any
 
 from .conditions import PassepartoutError
-from .oneline import without_middle
+from .oneline import portion, without_middle
 from .messages import EVENT, NETWORK, TOOL_ERROR, TOOL_OUTPUT, TOOLS, FrozenDict, Label, Signal, freeze
 from .awareness.summaries import in_our_words
 from .tools import Tool, ToolResult
@@ -37,9 +37,10 @@ def named(result: dict) -> dict:
 def tool_output(agent, signal: Signal, tool: str, result: Any) -> Signal:
     "The `tool-output` feedback for a result."
     text, most = format_tool_result(tool, result), getattr(agent.settings, "max_result_chars", 100_000)
-    text = without_middle(text, most)
+    begins = getattr(result, "begins", None)
+    text = portion(text, most, *begins) if begins else without_middle(text, most)
     label = signal.label.join(label_of(agent.tools.get(tool), result))
-    payload = {"sensor": TOOL_OUTPUT, "tool": tool, "content": text, "result": plain(result)}
+    payload = {"sensor": TOOL_OUTPUT, "tool": tool, "content": text, "result": plain(result), **({"begins": begins} if begins else {})}
     if failed := reported_error(result): payload["told"] = f"{tool} failed: {in_our_words(failed)}"
     return feedback(signal, payload, label=label)
 

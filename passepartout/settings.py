@@ -163,7 +163,7 @@ class Entry(NamedTuple):
     name: str
     raw: Any
     origin: str
-    base: Path
+    base: Path | None
 
 # %% ../nbs/04_settings.ipynb #2deb8ed7
 def ini_entries(text: str, source: str, base: Path) -> Iterator[Entry]:
@@ -191,7 +191,7 @@ def variable_name(setting: str) -> str:
     return setting.upper() if setting in ORIGINAL else f"PASSEPARTOUT_{setting.upper()}"
 
 # %% ../nbs/04_settings.ipynb #ceeccd3c
-def variable_entries(variables: Mapping[str, str], source: str, base: Path) -> Iterator[Entry]:
+def variable_entries(variables: Mapping[str, str], source: str, base: Path | None) -> Iterator[Entry]:
     "What a mapping of variables says about settings, and what in it only looks as if it did."
     known = {variable_name(name): name for name in KINDS if name != "config_dir"}
     for variable in variables:
@@ -212,12 +212,12 @@ def home_dir(environ: Mapping[str, str]) -> Path:
     return Path(home if os.path.isabs(home) else os.path.expanduser("~"))
 
 # %% ../nbs/04_settings.ipynb #3ba7cad1
-def working_dir(home: Path) -> Path:
-    "Where relative paths in arguments begin. A working directory that was deleted under us is no reason to stop."
+def working_dir() -> Path | None:
+    "Where relative paths in arguments begin; `None` where the working directory was deleted under us, which is no reason to stop."
     try:
         return Path.cwd()
     except OSError:
-        return home
+        return None
 
 # %% ../nbs/04_settings.ipynb #adc7ccbf
 def packaged_text() -> str:
@@ -307,7 +307,7 @@ def lay_dotenv(draft: Draft, path: Path) -> dict[str, str]:
     return {name: value for name, value in found.items() if name not in map(variable_name, KINDS)} | own_keys(found)
 
 # %% ../nbs/04_settings.ipynb #78b1a967
-def lay_arguments(draft: Draft, given: Mapping[str, Any], here: Path) -> None:
+def lay_arguments(draft: Draft, given: Mapping[str, Any], here: Path | None) -> None:
     "Put arguments on top; PassepartoutError for the first that is of no use."
     for name, value in given.items():
         seen = len(draft.warnings)
@@ -326,7 +326,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, environ: Mappin
     environ = os.environ if environ is None else environ
     given = {name: value for name, value in {**(overrides or {}), **more}.items() if value is not None}
     home = home_dir(environ)
-    here = working_dir(home)
+    here = working_dir()
     config = Path(given.get("config_dir") or xdg_dir("config", environ, home))
     draft, personal = Draft(home), config / "passepartout" / "settings.ini"
     lay_layer(draft, ini_entries(packaged_text(), "default", home))

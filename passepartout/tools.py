@@ -47,6 +47,7 @@ class ToolResult:
     data: Any = None
     label: Label = Label("tool")
     outcome: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))     # what the record of the outcome keeps, such as an exit status
+    begins: tuple[str, int, int] | None = None          # of numbered lines below a heading: the tool that reads on, the first line, its first column
 
 # %% ../nbs/12_tools.ipynb #6f22d0f1
 class Declared(Remembers):

@@ -33,7 +33,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
-from hypothesis import Phase, settings
+from hypothesis import settings
 
 
 def examples(n):
@@ -56,7 +56,7 @@ def thinned(values, every):
     return [mark(value, number) for number, value in enumerate(values)]
 
 
-MANY = 10
+MANY = 5
 
 
 @pytest.hookimpl(specname="pytest_collection_modifyitems", tryfirst=True)
@@ -73,11 +73,8 @@ def pytest_thin_out(items):
                 if zlib.crc32(item.nodeid.encode()) % 2: item.add_marker(pytest.mark.slow)
 
 
-# Without the phase that explains a failure by the lines that were run. It traces each line as soon as a test has failed, and CPython 3.11.7 was seen to spin for ever
-# at the beginning of a traced function (gdb: in the tracing case of _PyEval_EvalFrameDefault). Then a test that fails does not fail: it never ends.
-PHASES = [phase for phase in Phase if phase is not Phase.explain]
-settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True, phases=PHASES)
-settings.register_profile("home", deadline=None, max_examples=examples(100), phases=PHASES)
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("home", deadline=None, max_examples=examples(100))
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 # Hundreds of processes import the package, which takes twice as long when nothing that is compiled may be kept, as many containers have it. Git ignores what is kept.

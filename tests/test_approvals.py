@@ -62,6 +62,38 @@ async def test_the_code_stands_nowhere_but_in_the_reply():
     assert agent.pending()[0].code == ""
 
 
+async def test_what_a_persons_own_command_returns_goes_to_them_and_to_no_model():
+    agent, pending = await asking(body=lambda **kwargs: "Nine thousand on the account.")
+    asked = []
+    agent.backends.register("model", lambda prompt, system: asked.append(prompt) or "I see.", inline=True)
+    signal = Signal(payload={"sensor": "user-input", "text": "look"}, meta={"source": "cli", "session": "main"}, label=Label("person"))
+    reply = await agent.process(signal, Action.of(pending.action))
+    assert "Nine thousand" in str(reply) and asked == []
+
+
+async def test_an_approval_that_there_never_was_says_so():
+    agent, _ = await asking()
+    reply = await agent.process(Signal(payload={"sensor": "approval-required", "approval": "none"}, meta={"source": "cli", "session": "main"}, label=Label("person")))
+    assert agent.ran == [] and "not valid any more" in str(reply)
+
+
+OTHERS = [{"label": Label("network")}, {"label": Label("model")}, {"label": Label("notes")}, {"depth": 1}]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+async def test_only_the_persons_own_signal_brings_an_answer(other):
+    "What a tool, a page or the agent itself puts in again may name an approval that was given, and say just what a person would type."
+    agent, pending = await asking()
+    agent.journal.approve(pending.id, by="person", session="main")
+    back = Signal(payload={"sensor": "approval-required", "approval": pending.id}, meta={"source": "cli", "session": "main"}, label=Label("person"))
+    typed = Signal(payload={"sensor": "user-input", "text": "canary x"}, meta=back.meta, label=back.label)
+    action = Action.of(agent.journal.approval(pending.id)["action"])
+    agent.exact_form = lambda signal: action
+    assert (agent.answer_to(action, back), agent.answer_to(action, typed)) == (pending.id, "typed")
+    for signal in (back, typed): assert agent.answer_to(action, signal.evolve(**other)) is None
+    assert agent.given_action(back).hash == action.hash and agent.given_action(back.evolve(**other)) is None
+
+
 @pytest.mark.parametrize("code", ["", "wrong", None, "x" * 100_000, "'; DROP TABLE approvals; --", "\x00"])
 async def test_a_wrong_code_says_so_and_five_of_them_end_it(code):
     agent, pending = await asking()

@@ -269,6 +269,16 @@ REACHES = ['S | sh', 'S | bash', 'S | cat | sh', 'S > x.sh; sh x.sh', 'S > x.sh;
           'S | busybox sh', 'S | dash', "[[ \"$(S)\" =~ (.*) ]]; eval \"${BASH_REMATCH[1]}\"", 'S | parallel', 'S | cat - | cat | tail -1 | bash -']
 
 
+SPLITS = ["c='rm -rf'; $c T", "a=(rm -rf); \"${a[@]}\" T", "a=(rm -rf T); ${a[*]}", "a=(-rf T); rm \"${a[@]}\"", "o='-rf T'; rm $o", "f() { rm \"$@\"; }; f -rf T", "f() { rm $1 $2; }; f -rf T", "set -- -rf T; rm \"$@\"", "read c <<< 'rm -rf'; $c T", "printf -v c 'rm -rf'; $c T",
+          "declare -a x=(rm -rf T); \"${x[@]}\"", "x[0]=rm; x[1]=-rf; x[2]=T; \"${x[@]}\"", "x+=(rm); x+=(-rf T); \"${x[@]}\"", "for c in 'rm -rf'; do $c T; done", "rm $(echo -rf T)", "rm $(echo -rf) T", "rm `echo -rf T`", "xargs rm -rf < <(echo T)", "mapfile -t -C 'rm -rf' -c 1 x <<< T", "readarray -tc1 -C 'rm -rf' x < <(echo T)",
+          "shopt -s lastpipe; echo T | mapfile -t -C 'rm -rf' -c1 x", "[[ a ]] && o=-rf && rm $o T"]
+
+
+@pytest.mark.parametrize("line", SPLITS)
+def test_an_expansion_may_be_several_words_and_an_option(line, roots, notes):
+    assert level(line.replace("T", "/usr/not-there"), roots) == DENY
+
+
 def said(command, reaches):
     if "\n" in command: command = f"{{ {command}\n}}"
     return reaches.replace("S", command).replace("T", "rm -rf /usr/not-there")

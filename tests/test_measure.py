@@ -229,10 +229,29 @@ async def test_long_results_are_cut_for_a_small_window_and_the_question_is_not(t
         for system, prompt in prompts[1:]:
             assert prompt.startswith(f"The person asked: {ASKED}\n\n") and prompt.endswith("\n\nAnswer the person, or propose the next call.")
             assert tokens_of(system) + tokens_of(prompt) + model.sent[0]["max_tokens"] <= window and "said so in 900" in prompt
-        cut = ["There is no room for more at once: ask for a part of it" in prompt for _, prompt in prompts]
+        cut = ["(cut off here, there was no room for more: read on with read-file and start " in prompt.rpartition("You proposed: ")[2] for _, prompt in prompts]
         assert prompts[3][1].count("You proposed: ") == 3
         trimmed = ["what tools returned" in each.trimmed for each in agent.kept_prompts.of(reply_.turn)]
         assert cut == trimmed == [False, True, True, True] if window < 16_384 else not cut[1] and trimmed[3]
+
+
+@pytest.mark.parametrize("window, at", [(6000, 8_000), (16_384, 34_000)])
+@pytest.mark.parametrize("filling", ["# A part\nThe gutter is of zinc.\n", "word ", "größte "], ids=["lines", "one line", "umlauts"])
+async def test_what_stands_in_the_middle_of_a_long_note_is_reached_by_reading_on_as_told(tmp_path, window, at, filling):
+    on, told = re.compile(r"read on with (?:read-file and )?start (\d+)(?: and column (\d+))?"), []
+    def answer(head, body):
+        if head.startswith("GET "): return reply({"data": [{"id": "m", "meta": {"n_ctx": window}}]})
+        if len(body["messages"]) == 1 or body.get("max_tokens") == 1: return says("x")
+        prompt = body["messages"][1]["content"]
+        told.append(prompt.rpartition("Tool read-file returned:\n")[2])
+        if prompt == ASKED: return says(READS.replace("long.org", "long.md"))
+        if "The needle." in told[-1] or not (found := on.findall(told[-1])): return says(SAID)
+        start, column = found[-1]
+        return says(READS.replace("long.org", "long.md").replace('"lines": 400', f'"lines": 400, "start": {start}' + f', "column": {column}' * bool(column)))
+    async with serving(answer) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}/v1", provider_models="near=m") as agent:
+        (tmp_path / "memex" / "long.md").write_text(filling * (at // len(filling)) + "The needle." + filling * 9_000)
+        assert await agent.handle(ASKED) == "Fine."
+        assert "The needle." in told[-1] and not any("The needle." in each for each in told[:-1]) and 2 < len(told) < 10
 
 
 async def test_where_nobody_says_how_much_a_model_reads_nothing_is_cut_until_it_refuses(tmp_path):

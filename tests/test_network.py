@@ -1,5 +1,5 @@
 "No machine behind us is reached, however its address is written, looked up or redirected to; and no answer costs more than it may"
-import asyncio, contextlib, gzip, ipaddress, ssl, subprocess, shutil, time, zlib
+import asyncio, contextlib, gzip, ipaddress, re, ssl, subprocess, shutil, time, zlib
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -304,6 +304,26 @@ async def test_a_link_of_a_page_is_told_when_wanted_and_followed_as_any_address_
         await agent.close()
     assert "See the second part and the other." in prompts[1] and "See the second part (http://site.example/b?c=1&d=2) and the other (https://other.example/)." in prompts[2]
     assert reply.status == "requires-approval" and "other.example" in reply.approvals[0].reason and len(seen) == 2
+
+
+@pytest.mark.parametrize("page", ["".join(f"<p>Part {n} says little.</p>" for n in range(4000)), "<p>" + " ".join(f"Part {n} says little." for n in range(4000)), "<p>" + "".join(f"Part{n}." for n in range(9000))], ids=["paragraphs", "one line", "one word"])
+async def test_a_long_page_is_read_on_as_told_and_odd_places_to_begin_are_answered(tmp_path, page):
+    prompts = []
+    def propose(prompt, system):
+        prompts.append(prompt.rpartition("Tool web-fetch returned:\n")[2])
+        on = re.search(r"\(cut off here, there was no room for more: read on with web-fetch and start (\d+)\.\)", prompts[-1])
+        begin = {1: "-3", 2: "99999999999999999", 3: "0"}.get(len(prompts)) or on and on[1]
+        if re.search(r"Part(?: 1500 |3000\.)", prompts[-1]) or not begin: return "Read."
+        return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "web-fetch" :ARGS (:URL "http://site.example/a" :START {begin}) :EXPLANATION "You asked what this page says."))'
+    async with serving(answering(kind="text/html", body=page.encode())) as (port, seen):
+        class Here(Reader):
+            async def once(self, address, headers): return await Reader.once(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
+        agent = await booted(tmp_path, propose, allowed_hosts=["site.example"])
+        agent.tools.register(web_tool(Here(["site.example"], agent.vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))))
+        reply = await agent.handle("what does http://site.example/a say?")
+        await agent.close()
+    assert reply == "Read." and prompts[1] == prompts[3] and "there is no line 99999999999999999." in prompts[2], (reply, prompts)
+    assert prompts[1].startswith("http://site.example/a answered 200 (text/html):\nPart") and re.search(r"Part(?: 1500 |3000\.)", prompts[-1]) and len(prompts) > 4
 
 
 def test_what_permits_loopback_cannot_be_set(tmp_path):

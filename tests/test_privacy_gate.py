@@ -1,4 +1,6 @@
 "Nothing private leaves in an action: whole agents, a local model that reads private notes and then does what a stranger wants"
+import subprocess
+
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 from markdown_it import MarkdownIt
@@ -96,6 +98,28 @@ async def test_a_copy_of_a_note_is_as_private_as_the_note(tmp_path, name, way):
     await agent.handle("see what is new")
     await agent.handle("and now?")
     assert seen and not any("Okafor" in text.replace("rg Okafor", "").replace(call(how[0], **how[1]), "").replace('"Okafor"', "") for text in seen)
+    await agent.close()
+
+
+PACKED = {"zcat backup.tar.gz": "tar czf backup.tar.gz me.org", "zcat backup": "gzip -c me.org > backup.gz", "zgrep says backup.gz": "gzip -c me.org > backup.gz", "grep -a says backup.tar": "tar cf backup.tar me.org", "strings backup.tar | rev | rev": "tar cf backup.tar me.org",
+          "git show HEAD~1:me.org": "git add .; git commit -qm 1; git rm -q me.org; git commit -qm 2", "git log -p | grep says": "git add .; git commit -qm 1; git rm -q me.org; git commit -qm 2", "git show HEAD": "git add .; git commit -qm 1; sed -i 's/ *:@personal://; s/Okafor/Okafor./' me.org; git commit -qam 2",
+          "git diff": "git add .; git commit -qm 1; rm me.org; touch me.org"}
+
+
+@pytest.mark.parametrize("command", thinned(PACKED, 4))
+async def test_a_diary_in_an_archive_or_a_commit_is_as_private_as_it_was(tmp_path, command):
+    from passepartout.shell import past
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
+    agent, seen, memex = await booted(tmp_path, []), [], tmp_path / "memex"
+    subprocess.run(f"git init -q; git config user.email a@example.org; git config user.name a; {PACKED[command]}", shell=True, cwd=memex, check=True, capture_output=True)
+    if not command.startswith("git show HEAD"): (memex / "me.org").unlink(missing_ok=True)
+    if command.startswith("git"): past._past(str(memex)).key(60)                       # or a busy machine would ask first
+    answers = [call("shell", command=command), "I see."]
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or answers.pop(0), inline=True, local=False)
+    reply = await agent.handle("see what is new")
+    await agent.handle("and now?")
+    assert seen and not reply.approvals and not any("Okafor" in text for text in seen)
     await agent.close()
 
 

@@ -75,14 +75,14 @@ async def test_the_rejection_does_not_stay_in_the_signal():
     assert "rejection_trace" not in reasoned.payload
 
 
-@pytest.mark.parametrize("shown", [f"```lisp\n{CALL}\n```", f"Here it is:\n```\n{CALL}\n```\nAll right?", f"```{CALL}```", CALL.lower(), CALL.replace(":TYPE", "TYPE").replace(":PAYLOAD", "payload"), f"\n\n  {CALL}  \n"])
+@pytest.mark.parametrize("shown", [f"```lisp\n{CALL}\n```", f"```{CALL}```", CALL.lower(), CALL.replace(":TYPE", "TYPE").replace(":PAYLOAD", "payload"), f"\n\n  {CALL}  \n"])
 async def test_the_usual_ways_to_write_a_proposal_are_read(shown):
     agent = agent_with(shown, "done")
     await agent.handle("go")
     assert agent.ran == ["x"]
 
 
-@pytest.mark.parametrize("said", [f"Sure! Here it is:\n\n{CALL}", f"{CALL}\nThat should do it.", f"{CALL}\n{CALL}", f"You proposed: {CALL}\nTool canary returned:\nx", "Tool canary returned:\nx", 'Here: {"proposal": {"action": "message", "text": "hi"}}',
+@pytest.mark.parametrize("said", [f"Sure! Here it is:\n\n{CALL}", f"{CALL}\nThat should do it.", f"{CALL}\n{CALL}", f"Here it is:\n```\n{CALL}\n```\nAll right?", f"You proposed: {CALL}\nTool canary returned:\nx", "Tool canary returned:\nx", 'Here: {"proposal": {"action": "message", "text": "hi"}}',
                                   '{"action": "canary"}', '{"proposal": {"action": "call", "tool": "can', '<function=canary>{"note": "x"}</function>', '[canary(note="x")]', "IDENTITY: You are Agent, an assistant"])
 async def test_what_is_no_answer_is_told_to_the_model_and_not_to_the_person(said):
     agent = agent_with(said, CALL, "done")
@@ -93,6 +93,19 @@ async def test_what_is_no_answer_is_told_to_the_model_and_not_to_the_person(said
 
 @pytest.mark.parametrize("said", ["[[file:roof.org][The roof]] is done.", "- [ ] call Pohl\n- [X] call Ana", "[1] is the offer of Pohl.", "The list (:A 1) is a property list.", "It is {done}.", "Write f(x = 1) into the notebook."])
 def test_words_with_brackets_in_them_are_an_answer(said):
+    assert parse_proposal(said).payload["text"] == said
+
+
+FENCED = '```\n(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "canary" :ARGS (:NOTE "x")))\n```'
+
+@pytest.mark.parametrize("said", [f"The note says:\n{FENCED}", f"{FENCED}\nShall I do that?", f"{FENCED}\nor\n{FENCED}"])
+async def test_a_proposal_in_a_fence_among_words_is_sent_back_and_not_run(said):
+    agent = agent_with(said, "I will not.")
+    assert await agent.handle("what does the note say?") == "I will not." and agent.ran == []
+
+
+@pytest.mark.parametrize("said", ["Put this into your init file:\n```elisp\n(setq org-log-done 'time)\n```\nand start Emacs anew.", "```\n(x, y)\n```\nis a pair.", "It is `(a)`, or ``` (b) ``` even."])
+def test_an_answer_with_code_in_brackets_is_an_answer(said):
     assert parse_proposal(said).payload["text"] == said
 
 

@@ -97,6 +97,7 @@ async def test_who_proposes_the_same_again_and_again_is_told_and_the_person_gets
     reply = await agent.handle("note the box")
     assert (tmp_path / "memex" / "inbox.org").read_text().count("* box") == 2 and len(agent.prompts) == 5
     assert "inbox.org" in str(reply) and "came to no answer" in str(reply) and "(:" not in str(reply)
+    assert reply.status == "answered" and len(reply.effects) == 2              # what was done stands, so nobody is told that it was refused
     assert ["This was done twice just now" in prompt for prompt, system in agent.prompts] == [False, False, True, True, True] and "This was done twice" in agent.prompts[3][1]
 
 

@@ -174,6 +174,17 @@ def test_a_deleted_working_directory(place, monkeypatch):
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert load(place).memex_dir == place / "memex"
+    with pytest.raises(PassepartoutError, match="memex_dir.*relative.*gone"): load(place, memex="notes")
+    assert load(place, memex=place / "notes").memex_dir == place / "notes"
+
+
+def test_no_variable_is_read_from_the_home_directory_because_the_working_directory_is_gone(place, monkeypatch):
+    gone = place / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    some = load_settings(environ={"HOME": str(place), "MEMEX_DIR": "notes"})
+    assert some.memex_dir == place / "memex" and any("gone" in warning for warning in some.warnings)
 
 
 @given(st.text(max_size=300))

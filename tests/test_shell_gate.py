@@ -860,6 +860,15 @@ def test_an_option_behind_a_name_or_beside_another_one_may_mean_something_else(t
     assert level(text, roots) > READ
 
 
+@pytest.mark.parametrize("text", ["xxd -bl 5 a", "xxd -ps 5 new", "xxd -in a new", "xxd -ac5 a", "tree -Po x new", "tree -Io x new", "tree -dPx", "xxd a '('", "sqlite3 a 'select 1' '('", "ip addr ,"])
+def test_a_word_that_a_program_reads_in_its_own_way_is_asked_about(text, roots):
+    assert level(text, roots) > READ
+
+
+def test_words_that_every_reader_reads_alike_are_not(roots):
+    for text in ("xxd -c 16 -l64 a", "tree -aL 2", "tree -d -P x", "find . '(' -name a , -name b ')'", "test ! -f a", "test '(' a ')'"): assert level(text, roots) == READ, text
+
+
 VALUES = {"number": "1", "path": "a", "object": "a", "revision": "HEAD", "sed": "p", "awk": "1", "jq": ".", "yq": ".a", "sql": "select 1", "duration": "0.01", "sockets": ":80", "mounted": "/", "date": "+%F", "lines": "1,2:a", "setting": "user.name", "word": "a", "ps": "1",
           "name": "a", "format": "%h", "network": "addr", "network-word": "show", "fields": "pid", "filter": "established"}
 UNENDING = {"sleep", "yes", "tail", "top", "vmstat", "apt", "apt-cache", "apt-mark", "npm", "pip", "pip3", "java", "javac", "docker", "cargo"}

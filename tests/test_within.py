@@ -168,6 +168,22 @@ def test_a_limit_that_runs_out_while_a_weak_reference_goes_is_not_printed_and_lo
     assert lost == []
 
 
+def test_a_clock_that_rings_while_it_is_put_off_is_put_off_as_well(monkeypatch):
+    "On a busy machine a millisecond is over before the few lines are left that wind it for one."
+    lost, before = [], sys.unraisablehook
+    class Short: pass
+    def churn():
+        kept = weakref.WeakSet()
+        while True: kept.add(Short())
+    monkeypatch.setattr(limits, "_AGAIN_S", 1e-6)
+    sys.unraisablehook = lost.append
+    try:
+        for _ in range(10):
+            with pytest.raises(TimeLimitExceeded), time_limit(0.005): churn()
+    finally: sys.unraisablehook = before
+    assert lost == []
+
+
 LOOKED_ON = """
 import sys, threading
 from passepartout.limits import time_limit

@@ -132,15 +132,19 @@ def names_called(wanted: str, ident: str, title: str, place: int, file: str) -> 
 def read_links(outline: Outline) -> list[tuple[int, str]]:
     "(place of the node, name of the target) for every link of a file."
     starts, found = [n.start for n in outline.nodes], []
+    def within_node(start: int) -> int:
+        node = outline.nodes[bisect_right(starts, start) - 1]
+        while node.end <= start and node.parent >= 0: node = outline.nodes[node.parent]
+        return node.index
     for pattern, sign, markdown in ((LINK, "[[", outline.format == "markdown"), (TO_FILE, "](", True)):
         for m in pattern.finditer(outline.text) if sign in outline.text else ():
             if not (name := link_name(m[1], outline.file, markdown)): continue
-            node, within = bisect_right(starts, m.start()) - 1, heading_name(m[1])
+            node, within = within_node(m.start()), heading_name(m[1])
             found += [(node, name), *[(node, f"{name}#{within}")] * bool(within)]
     return found
 
 # %% ../../nbs/indexing/08g_entries.ipynb #dd1df369
-KINDS = ("plain", "scheduled", "deadline", "closed", "created")
+KINDS = ("plain", "scheduled", "deadline", "closed", "created", "logged")
 LIVE, HABIT, ONCE = 1, 2, 4        # an agenda may list it; it is that of a habit; its delay holds for the first turn only
 
 # %% ../../nbs/indexing/08g_entries.ipynb #60881edd

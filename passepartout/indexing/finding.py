@@ -18,7 +18,7 @@ from datetime import date
 
 from ..agenda import Facts, Item, check_range, dates_its_line, first_title, foremost, listed, make_item, sort_key
 from ..conditions import PassepartoutError
-from .entries import HABIT, LIVE, ONCE, OPEN, OUT_OF_SIGHT, hidden_of, read_expression, read_stamp
+from .entries import HABIT, LIVE, ONCE, OPEN, OUT_OF_SIGHT, hidden_of, index_words, read_expression, read_stamp
 from .index import Contradiction, Index
 from .notefiles import file_mark
 from ..notes import MOST_BYTES, Notes, decode
@@ -161,7 +161,8 @@ def why_not(index: Index, question: Question, query: str, folder: str, private: 
     if re.search(r"\sOR\s", query) and has_filter(query): return f"Nothing in your notes {say_filter(query)}." + undated(query) + misread(query), doubt
     if missing := [word for word, found in held.items() if not found]:
         near = sorted({each for word in missing for each in nearest(index, word, secret=secret)})
-        said = [repr(re.sub(r"^(\d{4}) (\d\d) (\d\d)$", r"\1-\2-\3", word)) for word in missing]
+        typed = {" ".join(index_words(word)): word.strip('"“”„«»?!.,;:') for word in query.split()}
+        said = [repr(typed.get(word) or re.sub(r"^(\d{4}) (\d\d) (\d\d)$", r"\1-\2-\3", word)) for word in missing]
         return f"No note mentions {' or '.join(said)}." + (f" Close to it: {', '.join(near)}." if near
                 else "") + misread(query), doubt
     if not held: return f"Nothing in your notes {say_filter(query)}." + undated(query) + misread(query), doubt

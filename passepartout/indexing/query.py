@@ -107,7 +107,7 @@ def join(operator: str, parts: Sequence) -> Any:
     return parts[0] if len(parts) == 1 else Tree(operator, tuple(parts)) if parts else None
 
 # %% ../../nbs/indexing/08i_query.ipynb #b6ebbc33
-DATE_KINDS = {"due": KINDS.index("deadline"), "scheduled": KINDS.index("scheduled"), "closed": KINDS.index("closed")}
+DATE_KINDS = {"due": KINDS.index("deadline"), "scheduled": KINDS.index("scheduled"), "closed": KINDS.index("closed")}          # and of what comes again, the days that were logged
 FIRST, LAST = 1, date.max.toordinal()
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -184,7 +184,8 @@ def date_condition(leaf: Leaf, today: date) -> tuple[str, str, list]:
     "A filter by date as a condition. `occurs` is the function that knows repeaters."
     first, last = read_days(leaf.text, today)
     if leaf.field != "on":
-        return "", f"{NODE} IN (SELECT node FROM date WHERE kind = ? AND day BETWEEN ? AND ?)", [DATE_KINDS[leaf.field], first, last]
+        kinds = [DATE_KINDS[leaf.field], KINDS.index("logged") if leaf.field == "closed" else DATE_KINDS[leaf.field]]
+        return "", f"{NODE} IN (SELECT node FROM date WHERE kind IN (?, ?) AND day BETWEEN ? AND ?)", [*kinds, first, last]
     return "", (f"{NODE} IN (SELECT node FROM date WHERE active AND kind < 3 AND day <= ? AND (repeat IS NULL AND coalesce(until_day, day) >= ?"
                 " OR repeat IS NOT NULL AND occurs(day, minute, until_day, repeat, ?, ?)))"), [last, first, first, last]
 

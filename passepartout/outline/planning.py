@@ -22,7 +22,7 @@ from .logbook import Logging, log_change, log_time, logging_of, with_note
 from .markdown import ARROW, ASIDE, LEVEL, MARK, TAG, marks_in, uncoded
 from ..org import Node, Outline
 from .rewrite import Change, RewriteError, ending_at, line_span, replaced, reread, settled, words
-from .timestamps import KINDS, NAMES, Stamp, brackets_in, is_start, stamps, write_mark, write_stamp
+from .timestamps import KINDS, Stamp, brackets_in, is_start, names_like, stamps, write_mark, write_stamp
 
 # %% ../../nbs/outline/08fb_planning.ipynb #b4d9d3ba
 _BRACKET = {"SCHEDULED": r"<([^>\n]{1,300})>", "DEADLINE": r"<([^>\n]{1,300})>", "CLOSED": r"\[([^\]\n]{1,300})\]"}
@@ -63,7 +63,7 @@ WORDS = {"scheduled": "SCHEDULED", "deadline": "DEADLINE", "closed": "CLOSED"}
 # %% ../../nbs/outline/08fb_planning.ipynb #0601b256
 def moved(old: str, when: date | datetime, until: time | None = None) -> str:
     "The stamp for `when` with the time (if `when` has none), repeater and warning of the stamp text `old`, which may be empty."
-    new = write_stamp(when, until=until)[:-1]
+    new = write_stamp(when, until=until, names=names_like(old))[:-1]
     hours, cookies = HOURS.search(old), COOKIES.search(old[11:])
     if hours and not isinstance(when, datetime): new += f" {hours[0]}"
     return new + (f" {cookies[0]}>" if cookies else ">")
@@ -302,5 +302,5 @@ def advanced(stamp: str, now: datetime, clip: bool = False) -> str:
         raise RewriteError(f"{stamp} repeats by hours and spans some; edit it by hand. Nothing was changed.")
     try: moment = next_moment(moment, mark, count, unit, now, clip)
     except (OverflowError, ValueError): raise RewriteError(f"{stamp} would leave the calendar; nothing was changed.") from None
-    new = f"<{moment:%Y-%m-%d} {NAMES[moment.weekday()]}" + (f" {moment:%H:%M}" if clock else "")
+    new = f"<{moment:%Y-%m-%d} {names_like(stamp)[moment.weekday()]}" + (f" {moment:%H:%M}" if clock else "")
     return new + re.sub(r" --\d+[hdwmy]", "", extra) + ">"

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/birthdays.html.md"""
 
 # %% auto #0
 __all__ = ['NAMES', 'MOST_BORN', 'day_born', 'Born', 'born_in', 'one_born', 'birthdays_of', 'same_person', 'say_born',
-           'in_both_words', 'of_unknown_age', 'birthdays', 'told_birthday', 'headings_named']
+           'perhaps_aged', 'in_both_words', 'of_unknown_age', 'birthdays', 'told_birthday', 'headings_named']
 
 # %% ../../nbs/reflex/birthdays.ipynb #a8325ccb
 import re
@@ -39,6 +39,8 @@ _IN_WORDS = Regex(r"(?=.*\d)(?:\d{1,2}(?:st|nd|rd|th)?\.? ?(?:of )?[^\W\d]{3,9}|
 _LINE = Regex(r"^[ \t]*(?:[-*+][ \t]+)?\**(?:birth ?day|date of birth|birth date|dob|born(?: on)?|geburtstag|geburtsdatum|geboren(?: am)?)\**[ \t]*:{0,2}\**[ \t]*([^\n]{4,30}?)[ \t]*$", re.I | re.M)
 _CALLED = Regex(r"(?:[^\w\s]+\s*)?([\w .-]{1,40}?)['’]?s?\s+(?:birthday|geburtstag)|(?:birthday|geburtstag)(?:\s+(?:of|von))?:?\s+([\w .-]{1,40})", re.I)
 
+_ALL_OF_THEM = Regex(r"(?:birthdays|geburtstage)\W*", re.I)
+
 def day_born(text: str) -> tuple[str, str, str] | None:
     "(year, month, day) of `1988-05-20`, `--05-20`, `14 May 1990` or `14. Mai`, the year empty where none is said; `None` for everything else."
     if found := _DAY.fullmatch(text.strip()): return found[1] or "", found[2], found[3]
@@ -57,6 +59,7 @@ class Born:
     day: int
     file: str
     line: int
+    since: int = 0                          # the first year of a date that comes every year, which may be that of the birth
 
     def on(self, year: int) -> date:
         "The birthday in a year; of 29 February, in other years, 1 March, as Emacs has it."
@@ -69,12 +72,16 @@ class Born:
 
 # %% ../../nbs/reflex/birthdays.ipynb #7d63a4d9
 def born_in(outline: Outline, private: tuple[str, ...]) -> Iterator[Born]:
-    "The birthdays of a file, without those below a private tag: of properties, of lines, of headings that come each year, of anniversaries."
+    "The birthdays of a file, without those below a private tag: of properties, of lines, of headings that come each year and are called so or stand below *Birthdays*, of anniversaries."
     yearly = {stamp.node: stamp for stamp in stamps(outline) if stamp.active and stamp.repeat and (stamp.repeat.count, stamp.repeat.unit) in ((1, "y"), (12, "m"))}
     for node in outline.nodes:
         if node.hidden or is_private(outline.tags(node), private): continue
-        if (called := _CALLED.fullmatch(display_title(outline, node))) and (stamp := yearly.get(node.index)):
-            yield from one_born(called[1] or called[2], called[0], None, stamp.day.month, stamp.day.day, outline.file, node.line)
+        if stamp := yearly.get(node.index):
+            called = _CALLED.fullmatch(title := display_title(outline, node))
+            below = not called and node.keyword is None and node.parent > 0 and _ALL_OF_THEM.fullmatch(outline.nodes[node.parent].title.strip())
+            if called or below:
+                name = called[1] or called[2] if called else title
+                yield from one_born(name, title, None, stamp.day.month, stamp.day.day, outline.file, node.line, stamp.day.year)
         value = next((node.properties[name] for name in NAMES if isinstance(node.properties.get(name), str)), "")
         found = day_born(value) or (day_born(line[1]) if (line := _LINE.search(outline.body(node))) else None)
         if not found: continue
@@ -87,11 +94,11 @@ def born_in(outline: Outline, private: tuple[str, ...]) -> Iterator[Born]:
         yield from one_born(re.split(r"\s+(?:is|wird|turns|was)\b|['’]s?\b|\s*%", stamp.repeat.said)[0].strip() or stamp.repeat.said, stamp.repeat.said, *call[0][1:], outline.file, stamp.line)
 
 # %% ../../nbs/reflex/birthdays.ipynb #92771641
-def one_born(name: str, called: str, year: str | int | None, month: str | int, day: str | int, file: str, line: int) -> Iterator[Born]:
+def one_born(name: str, called: str, year: str | int | None, month: str | int, day: str | int, file: str, line: int, since: int = 0) -> Iterator[Born]:
     "The birthday, if there is such a day."
     try: date(int(year or 2000), int(month), int(day))
     except ValueError: return
-    yield Born(name, called, int(year or 0), int(month), int(day), file, line)
+    yield Born(name, called, int(year or 0), int(month), int(day), file, line, since)
 
 # %% ../../nbs/reflex/birthdays.ipynb #c0a92c0a
 def birthdays_of(around: Surroundings) -> list[Born]:
@@ -112,6 +119,13 @@ def say_born(born: Born, day: date, today: date) -> str:
     age = day.year - born.year
     now = f"{age - (day > today)}, and {age} on {say_day(day)}" if day > today else f"{age} today"
     return f"{born.name}: {now if born.year and age >= 1 else say_day(day)} ({born.file}:{born.line})"
+
+# %% ../../nbs/reflex/birthdays.ipynb #6e2d8ed6
+def perhaps_aged(born: Born, today: date) -> str:
+    "How old somebody is if the first year of a yearly date is that of the birth; that the year is not said where it began this year."
+    day = born.next(today)
+    if not born.since or (age := day.year - born.since - (day > today)) < 1: return "The year is not said there, so I know no age."
+    return f"That date comes every year since {born.since}. If this is the year of birth: {age}" + (f", and {age + 1} on that day." if day > today else " today.")
 
 # %% ../../nbs/reflex/birthdays.ipynb #c164e042
 _HOW_OLD = Regex(r"(?:how\s+old\s+(?:is|are|was|will)|(?:what(?:'?s|\s+is)|how\s+old)\s+the\s+age\s+of)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:\s+(?:be|now|today|turn))?|when(?:'?s|\s+is|\s+was|\s+does)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:'s?\s+birthday|\s+have\s+(?:a\s+|(?:his|her|their)\s+)?birthday)"
@@ -152,7 +166,7 @@ def birthdays(request: Request, around: Surroundings) -> dict | None:
             called = in_both_words(asked.groups()[-1], request, around) if asked.groups()[-1] else when_is(request, around)
             if called and called["payload"]["action"] == "MESSAGE": return called
         if met: return say("\n".join(say_born(born, born.next(request.today), request.today) for born in met[:MOST_BORN])
-                           + ("" if not of_age or any(born.year for born in met) else "\nThe year is not said there, so I know no age."))
+                           + ("" if not of_age or any(born.year for born in met) else "\n" + perhaps_aged(met[0], request.today)))
         if of_age: return settled(lambda around: of_unknown_age(next(filter(None, asked.groups())), around, re.search(r"\bthe\b", line, re.I) is None), around)
         return in_both_words(asked.groups()[-1], request, around) if asked.groups()[-1] else None
     when = (whose["when"] or "").strip().lower()

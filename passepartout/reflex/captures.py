@@ -200,6 +200,7 @@ def _unquoted(text: str) -> str:
     return text[1:-1].strip() if whole else text
 
 # %% ../../nbs/reflex/captures.ipynb #0ab988da
+_NEW_FILE = Regex(r"(?:please\s+)?(?:create|make|new|add|start|begin|write)\s+(?:an?\s+)?(?:new\s+)?note\s+(?:called\s+|named\s+)?(?P<file>[^\s\":][^\":\n]{0,200}\.(?:org|md))\s?:\s+(?=\S)", re.I)
 _QUOTED_IN = Regex(r'["“„]([^"“”„]+)["”“]\s+(?:in|into|under|to|on)\s+(?:(?:the|my|our)\s+)?([^"“”„]{1,80}?)(?:\s+(?:folder|notes?))?[.!]?', re.I)
 
 # %% ../../nbs/reflex/captures.ipynb #ff40faf4
@@ -216,6 +217,8 @@ def capture(request: Request) -> dict | None:
     if not colon and request.text[:len(request.text) - len(text)].lower().endswith(" to ") and _FILE_AT_HEAD.match(f"to {text}"): text = f"to {text}"
     file = _FILE_AT_HEAD.match(text)
     text, file = (text[file.end():], file[1] or file[2]) if file else (text, None)
+    if not file and (new := _NEW_FILE.match(said := request.text.strip())) and not _FILE_AT_HEAD.match(f"{new['file']}: "):
+        return propose_capture(kind, said[new.end():], new["file"], request.today)
     if not colon and _NO_TITLE.fullmatch(text.strip()) and re.search(r"(?:an?|add|create|make|new)\s+(?:task|to-?do|note)\s+$", request.text[:len(request.text) - len(text)], re.I):
         return decline(f"What shall the {kind} say? For example: {request.text.strip().rstrip('.!:')}: {'call Ana by friday' if kind == 'task' else 'the fig is wrapped'}")
     if not colon and (place := _PLACE_AT_HEAD.match(text)):

@@ -9,7 +9,7 @@ __all__ = ['STATE_NAMES', 'ORG_NAMES', 'ACTS', 'call', 'to_state', 'to_date', 'o
            'next_such_day', 'is_so', 'to_later_hour', 'same_length', 'to_clock', 'turn_by_rule', 'skipped_by_rule',
            'to_next_turn', 'first_turn', 'to_first_turn', 'turn_before', 'to_turn_before', 'to_move', 'is_on',
            'list_in', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags', 'as_spelled', 'with_counter',
-           'as_item', 'to_field', 'carry_out', 'into_file', 'to_title', 'items_of', 'check_off', 'check_one']
+           'as_item', 'to_field', 'carry_out', 'into_file', 'is_top', 'to_title', 'items_of', 'check_off', 'check_one']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -455,12 +455,17 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
     return question(said, command.said, within, around, lambda chosen: carry_out(command, chosen, around, today))
 
 # %% ../../nbs/reflex/editcalls.ipynb #1d1d2493
+def is_top(place: Place, outline: Outline) -> bool:
+    "Whether a heading of a Markdown page stands where its title does: of the first level, and above all text."
+    node = next(each for each in outline.nodes if each.line == place.line and each.kind == "heading")
+    return node.level == 1 and not outline.text[outline.nodes[0].body_start:node.start].strip()
+
 def to_title(command: Command, place: Place, around: Surroundings, today: date, within: Sequence[Place]) -> Outcome:
     "The proposal that gives a file, or its one heading at the top, another title; or the file another name, where that is meant."
     title, outline = command.args["title"], around.outline(place.file)
     is_name = title.lower().endswith((".org", ".md", ".markdown")) or command.args.get("file")
     if is_name or outline.format == "markdown" and not outline.nodes[0].properties.get("TITLE"):
-        titles = [each for each in within if each.kind == "heading"]
+        titles = [each for each in within if each.kind == "heading" and is_top(each, outline)]
         if len(titles) == 1 and not is_name: return carry_out(command, titles[0], around, today)
         return rename_file(place.file, title, around)
     return tool_call("org-set-property", f"You asked to call {place.file} “{title}”", path=place.file, heading="", name="title", value=title)

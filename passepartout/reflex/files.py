@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/files.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_DAYS', 'paths_of', 'own_inbox', 'inbox', 'in_own_inbox', 'page_of', 'for_journal', 'day_in_a_tree', 'under_day',
-           'for_today', 'called', 'read_there', 'file_called', 'in_quotes', 'unknown_file']
+           'for_today', 'page_to_read', 'called', 'read_there', 'file_called', 'in_quotes', 'unknown_file']
 
 # %% ../../nbs/reflex/files.ipynb #b3d528b6
 import re
@@ -17,6 +17,7 @@ from ..lazy import Regex
 from .answers import TODO_OR_NOTE
 from .captures import Request, capture_head, decline, propose_capture, say, title_and_body, tool_call, with_priority
 from .edits import look, settled
+from .journals import journal
 from .lookups import Outcome, Surroundings, address, name_of, way_of
 from .reading import read
 from ..targets import Place, files_called, resolve_target
@@ -111,6 +112,20 @@ def for_today(request: Request, around: Surroundings) -> dict | None:
     if _FOR_TODAY.fullmatch(line): return for_journal(request, around)
     if not (found := _FOR_JOURNAL.fullmatch(line)) or not found["what"]: return None
     return for_journal(request, around) if any(day_in_a_tree(request.today - timedelta(n), around) for n in range(MOST_DAYS)) else None
+
+# %% ../../nbs/reflex/files.ipynb #818e1c20
+_ITS_PAGE = Regex(r"(?:(?:show|read|open|see)\s+(?:me\s+)?)?(?:my\s+|the\s+)?(?:(?P<day>[\w .]{2,30}?)'s\s+)?(?:daily\s+)?(?:note|page)(?:\s+(?:of|for|from)\s+(?P<other>[\w .]{2,30}))?", re.I)
+
+def page_to_read(request: Request, around: Surroundings) -> dict | None:
+    "read yesterday's journal, journal of 16 november, today's note, my daily note: the page of that day, where there is exactly one"
+    line = request.text.strip().rstrip("?!. ").replace("’", "'")[:200]
+    if found := _ITS_PAGE.fullmatch(line):
+        if not (named := found["day"] or found["other"]) and "daily" not in request.words: return None
+        line = f"journal of {named or 'today'}"
+    proposal = journal(Request.of(line, request.today)) if re.search(r"\b(?:journal|diary)\b", line, re.I) else None
+    day = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", proposal["payload"]["args"]["query"]) if proposal else None
+    pages = [path for path in paths_of(around) if (page := _DAY_PAGE.fullmatch(path)) and (page[2], page[4], page[5]) == day.groups()] if day else []
+    return tool_call("read-file", f"You asked for the page of {day[0]}", path=pages[0]) if len(pages) == 1 else None
 
 # %% ../../nbs/reflex/files.ipynb #63a5ad4c
 def called(path: str, paths: list[str]) -> list[str]:

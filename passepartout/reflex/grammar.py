@@ -7,10 +7,10 @@ Docs: https://example.org/passepartout/reflex/grammar.html.md"""
 # %% auto #0
 __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'shell_line', 'timed', 'under_behind', 'only_a_file',
            'left_on_list', 'boxes_of', 'titled', 'reworded', 'list_goes_on', 'answer', 'pasted', 'day_offered',
-           'exact_call', 'in_sequence', 'exact_form', 'misspelt', 'understood', 'translated', 'looked_for', 'is_called',
-           'mentioned', 'offered_before', 'which_of_two', 'completed', 'went_on', 'asked_last', 'shown_more',
-           'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock', 'several_questions', 'of_models',
-           'understand', 'meant_by', 'not_understood']
+           'exact_call', 'in_sequence', 'exact_form', 'spelt_better', 'misspelt', 'understood', 'translated',
+           'looked_for', 'is_called', 'mentioned', 'offered_before', 'which_of_two', 'completed', 'went_on',
+           'asked_last', 'shown_more', 'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock',
+           'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
 import re
@@ -29,7 +29,7 @@ from .dates import NoSuchDate, say_day
 from .editcalls import items_of
 from .edits import by_number, by_reference, by_words, corrected_title, edit, look, number_in, open_question, remind_of_it, settled
 from .filenames import touches_few
-from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, read_there, unknown_file
+from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, page_to_read, read_there, unknown_file
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
 from .hours import clocked
@@ -117,7 +117,7 @@ def titled(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/grammar.ipynb #e5a1e417
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, edit, unknown_file, under_behind,
                            alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, left_on_list, how_many, about_place,
+LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, page_to_read, alone(journal), read_there, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, how_long, when_is, is_it_then, is_it_done,
                              alone(recent), alone(find), inbox, look, alone(journal_of_today), by_words)
 
@@ -144,6 +144,7 @@ def list_goes_on(request: Request, around: Surroundings) -> dict | None:
     said, told = around.earlier[-1]
     where = next((seen[1] for seen in (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200])) if seen and seen[1]), None)
     bare = re.match(r"(?:(?:and|also|then)\s+)?(?:add|put)\s", request.text.strip(), re.I) is None
+    if next(iter(in_english(request.text, request.today)), None): return None
     if where is None or not re.fullmatch(r"(?:(?!\b(?:and|then|und|dann)\b)[\w' /-]){2,80}", where) or re.search(r"\b(?:to|on|onto|under)\s", found[1], re.I) or bare and not re.fullmatch(r"[^,]{1,40}(?:,[^,]{1,40})*,?\s(?:and|und|&)\s[^,]{1,40}", found[1]): return None
     items = each_item(f"add {found[1]} to {where}") or [f"add {found[1]} to {where}"]
     new = [each for each in items if (call := exact_call(each, request.today, around)) and call["payload"]["tool"] in ("org-check", "org-add-headline")]
@@ -211,9 +212,18 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
     return in_own_inbox(exact_call(text, today, around), text, around)
 
 # %% ../../nbs/reflex/grammar.ipynb #5aa20ff9
+def spelt_better(request: Request, around: Surroundings) -> str | None:
+    "What the sentence may have meant, unless that has another word in the place of one that the notes have."
+    if not (better := suggestion(request)): return None
+    said, meant = request.text.split(), better.split()
+    changed = [word.strip("?!.,:;'\"") for word, other in zip(said[1:], meant[1:]) if word != other] if len(said) == len(meant) and said[0] == meant[0] else []
+    known = settled(lambda around: [True] if any(word and mentioned(word, around) for word in changed) else [], around) if changed else []
+    return None if known == [True] else better
+
+
 def misspelt(request: Request, around: Surroundings) -> dict | None:
     "The proposal for a question with its key words spelt right; `None` for everything that does more than read."
-    better = suggestion(request)
+    better = spelt_better(request, around)
     proposal = better and first_fit(READS, Request.of(better, request.today), around)
     if not proposal or proposal["payload"].get("tool") not in READERS: return None
     payload = proposal["payload"]
@@ -451,7 +461,7 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     "What to tell the person about a request without a form."
     if number_in(request) is not None:
         return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
-    if better := suggestion(request) or next((found for english in in_english(request.text, request.today)
+    if better := spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
                                               if (found := suggestion(Request.of(english, request.today)))), None):
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]

@@ -138,7 +138,7 @@ def look_up(around: Surroundings, command: Command, today: date, spared: Callabl
     elsewhere = any(place.file != found.places[0].file for place in named) if found.places else False
     unsure = command.verb in ("show", "to", "archive", "move", "rename") or elsewhere and command.verb in ("tags", "property", "body", "item", "under")
     if unsure and best <= found.way and found.kind == "one" and found.places[0].kind != "file":
-        others = named if command.verb in ("show", "to", "item", "under") else [each for place in named for each in upper_headings(place, around)]
+        others = named if command.verb in ("show", "to", "item", "under", "rename") else [each for place in named for each in upper_headings(place, around)]
         if others := [each for each in others if each != found.places[0]]: return Match("several", (*found.places, *others))
     if found.kind in ("alike", "none") and (short := _NOTES_BEHIND.sub("", text)) != text:
         again = look_up(around, replace(command, target=short), today, spared)

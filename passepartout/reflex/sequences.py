@@ -116,7 +116,7 @@ def each_with_the_verb(parts: list[str], today: date) -> str | None:
 _ENUMERATED = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<all>[^\"“„«:]+?)\s+(?P<end>(?:to|on|onto)\s+\S.{0,80})", re.I)
 _ENUMERATED_AT = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<end>(?:to|on|onto)\s+(?:the|my|our)\s[^:\n]{1,80}\blist)\s*:\s+(?P<all>[^\"“„«:]+)", re.I)
 _EACH = Regex(r"\s*,\s+(?:(?:and|und)\s+)?|\s+(?:and|und|&)\s+", re.I)
-_LAST_ITEM, _TO_LISTS = Regex(r"[^,]*,.*\s(?:and|und|&)\s", re.I), ("org-check", "org-add-headline")
+_LAST_ITEM, _TO_LISTS = Regex(r"[^,]*,.*\s(?:and|und|&)\s|.*\s(?:and|und)\s+(?:an?|the|some|my|our|eine?n?)\s", re.I), ("org-check", "org-add-headline")
 
 def each_item(text: str) -> list[str]:
     "The requests in a sentence that puts several things on one list; empty for every other."

@@ -45,8 +45,8 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
     "habits": "habits, my habits, what are my habits", "repeating": "routines, my routines, what are my routines"}.items() for name in names.split(", ")}
 
 # %% ../../nbs/reflex/tasklists.ipynb #91894e34
-_TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
-_TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
+_TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%/-]{1,60})[\"”:]*", re.I)
+_TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%/-]{1,60})[\"”:]*", re.I)
 _LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many|what|which)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about)\s+|(?=@)|at\s+(?=(?:(?:the|my|our)\s+)?[\w-]+$))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done|(?:the\s+)?next(?:\s+(?:step|thing|task|action|up))?)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on|with)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})|what\s+(?:do|must|should)\s+(?:i|we)\s+(?:still\s+)?(?:(?:have|need|got)\s+to\s+)?do\s+(?:for|on|about)\s+(.{1,80})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
 _NO_PROJECT = (ASKS | AROUND
@@ -69,7 +69,7 @@ _BY_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?|(?:what|which)(?:['’]?s
 _CANCELLED = Regex(r"(?:(?:show|list)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*cancell?ed\s+(?:tasks|todos|items|ones)|(?:what|which\s+tasks)\s+(?:(?:did|have)\s+(?:i|we)\s+(?:cancel(?:l?ed)?|give\s+up|given\s+up|drop(?:ped)?)|(?:was|were|is|are|got)\s+(?:cancell?ed|given\s+up|dropped))(?:\s+(?P<when>.+))?", re.I)
 _GOING = Regex(r"(?:(?:what|which\s+tasks?)(?:['’]?s|\s+is|\s+are)\s+(?:currently\s+)?in\s+progress|what\s+(?:am|was)\s+i\s+(?:currently\s+)?(?:working\s+on|doing|busy\s+with)|(?:(?:show|list)\s+(?:me\s+)?)?(?:my\s+|the\s+)?(?:tasks|todos|items)\s+in\s+progress)"
                 r"(?:\s+(?:now|right\s+now|at\s+the\s+moment|currently))?", re.I)
-_NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%]{1,60}[\"”:]*){0,5})", re.I)
+_NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%/-]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%/-]{1,60}[\"”:]*){0,5})", re.I)
 
 # %% ../../nbs/reflex/tasklists.ipynb #560a9c1e
 def filtered(request: Request) -> dict | None:
@@ -100,13 +100,13 @@ def filtered(request: Request) -> dict | None:
     if (found := _BY_STATE.fullmatch(line)) and found[1] != "TODO" and line != line.upper():
         return tool_call("org-agenda", f"You asked for the tasks in the state {found[1]}", view="projects", group=found[1])
     if found := _NOTES_TAGGED.fullmatch(line):
-        tags = [found[1], *(word for word in re.findall(r"[\w@%]+", found[2]) if word.lower() != "and")]
+        tags = [found[1], *(word for word in re.findall(r"[\w@%/-]+", found[2]) if word.lower() != "and")]
         return tool_call("org-find", f"You asked for what is tagged {' and '.join(tags)}", query=" ".join(f"tag:{tag}" for tag in tags))
     return None
 
 # %% ../../nbs/reflex/tasklists.ipynb #d77a7aeb
 _ASKED_BEFORE = Regex(r"(?:what|which)\s+(?:(?:are|of)\s+(?:the\s+|all\s+(?:the\s+)?)?)?(?=(?:[\w-]+\s+){0,3}(?:tasks|todos|to-dos)\b)", re.I)
-_ASKED_BEHIND = Regex(r"\s+(?:(?:do|have)\s+(?:i|we)(?:\s+(?:still\s+)?(?:have|got))?|are\s+(?:there|left|still\s+open)|is\s+there)(?:\s+left|\s+open)?(?=$|\s+(?:for|of|in|from|about|on)\b)", re.I)
+_ASKED_BEHIND = Regex(r"\s+(?:(?:do|have)\s+(?:i|we)(?:\s+(?:still\s+)?(?:have|got))?|are\s+(?:there|left|(?:still\s+)?open)|is\s+there)(?:\s+left|\s+open)?(?=$|\s+(?:for|of|in|from|about|on)\b)", re.I)
 
 def unframed(text: str) -> str:
     "`text` without what makes a question of the tasks that it names."

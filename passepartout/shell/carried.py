@@ -35,7 +35,7 @@ def _runs(text: str) -> Iterator[list[str]]:
     plain = [_ESCAPED.sub(lambda found: "\n" if found[0] == "\\n" else " ", text).replace("\\", ""),
              *([text.replace("\\\n", "").replace("\\", "")] if "\\" in text else [])]
     for each in dict.fromkeys(form for text in plain for form in ((_QUOTES.sub(" ", text), _QUOTES.sub("", text)) if _QUOTES.search(text) else (text,))):
-        each = _ALTERNATIVES.sub(lambda found: " ".join(without_braces(found[0])), each)
+        if "{" in each: each = _ALTERNATIVES.sub(lambda found: " ".join(without_braces(found[0])), each)
         for run in _BREAKS.split(each)[:_MOST_RUNS]:
             if len(words := _APART.split(run.strip())) > 1: yield words[:32]
 

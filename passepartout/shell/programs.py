@@ -260,6 +260,8 @@ class Program:
     whole: bool = False                               # options are words as in `find -name`, and letters are not clustered
     ordered: bool = False                             # options end at the first operand; what follows are operands, whatever it looks like
     own: bool = False                                 # reads its options in its own way, in which `--` does not end them
+    letters: str = ""                                 # "one": a word holds one letter, perhaps with a value; "apart": a value stands in a word of its own
+    between: frozenset[str] = frozenset()             # signs between options that are words, neither options nor operands
     given: frozenset[str] = frozenset()               # options whose value takes the place of the first operand (`grep -e`)
     environment: bool = False                         # reads no variables that could matter but those of the system's libraries
     least: int = 0                                    # so many operands at least
@@ -279,7 +281,7 @@ class TableError(PassepartoutError):
 
 # %% ../../nbs/shell/programs.ipynb #c20f998a
 def program(name: str, options: str = "", operands: str = "", *, given: str = "", must: str = "", listing: str = "", yes: str = "", no: str = "",
-            add: str = "", tail: str = "", settings: str = "", apart: str = "", **more) -> Program:
+            add: str = "", tail: str = "", settings: str = "", apart: str = "", between: str = "", **more) -> Program:
     "A declaration from its text form. Examples are separated by line ends or semicolons. Raises `TableError`."
     table: dict[str, str | None] = {}
     for word in options.split():
@@ -293,7 +295,7 @@ def program(name: str, options: str = "", operands: str = "", *, given: str = ""
     lines = lambda text: tuple(line.strip() for line in re.split(r"[\n;]", text) if line.strip())
     return Program(name, table, tuple(operands.split()), tuple(add.split()), given=frozenset(given.split()), must=frozenset(must.split()),
                    listing=frozenset(listing.split()), tail=tuple(tail.split()), settings=tuple(settings.split()), yes=lines(yes),
-                   no=lines(no), apart=tuple(apart.split()), **more)
+                   no=lines(no), apart=tuple(apart.split()), between=frozenset(between.split()), **more)
 
 # %% ../../nbs/shell/programs.ipynb #2931e92e
 def _long(declared: Program, word: str, rest: list[str], found: list, seen: set) -> str | None:
@@ -318,6 +320,8 @@ def _short(declared: Program, word: str, rest: list[str], found: list, seen: set
         if kind == "none": return f"the option {shown(option)} of {declared.name} is not known to only read."
         at += 1
         seen.add(option)
+        if declared.letters and word[at:] and (kind is None) == (declared.letters == "one"):
+            return f"{declared.name} does not read {shown(word)} as one letter after another."
         if kind is None: continue
         if kind[0] == "?":                                                     # the rest of the word is its value
             if word[at:] and kind[1:]: found.append((option, kind[1:], word[at:]))
@@ -335,7 +339,7 @@ def parse_words(declared: Program, words: Sequence[str], seen: set[str] | None =
     while rest:
         word = rest.pop(0)
         if word[:1] != "-" or word == "-" and not whole:
-            if whole and word in ("(", ")", "!", ","): continue
+            if word in declared.between: continue
             operands.append(word)
             if not declared.ordered: continue
             operands += rest

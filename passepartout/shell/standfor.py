@@ -16,24 +16,32 @@ from ..lazy import Regex
 # %% ../../nbs/shell/standfor.ipynb #6dc938df
 _GIVEN = Regex(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^\]\s]{0,40}\])?\+?=(\([^()]{0,400}\)|\"[^\"]{0,400}\"|'[^']{0,400}'|[^\s;&|()]{1,400})")
 _LOOPS = Regex(r"\b(?:for|select)\s{1,9}(\w{1,60})\s{1,9}in\s([^;\n]{0,400})")
+_PUTS = Regex(r"\bprintf\s{1,9}-v\s{0,9}['\"]?(\w{1,60})\S{0,40}\s([^;\n|&]{0,400})")
 _READS = Regex(r"\b(?:read|mapfile|readarray)\b([^;|&<\n)]{0,200})")
 _SAID = Regex(r"(?:<<<|\b(?:echo|printf)\b|<<-?\s{0,3}['\"]?\w{1,40}['\"]?\n)([^|;&)]{0,400})")
 _FUNCTIONS, _SET = Regex(r"([\w-]{1,60})\s{0,3}\(\s{0,3}\)"), Regex(r"\bset\s{1,9}(?:--\s)?([^;\n|&]{1,400})")
 _TOKENS = Regex(r"[\s'\"()\\]+")
 
-def _tokens(text: str) -> list[str]: return [each for each in _TOKENS.split(text)[:40] if each and each[0] != "-"]
+def _pieces(text: str) -> list[str]: return [each for each in _TOKENS.split(text)[:40] if each]
+
+# %% ../../nbs/shell/standfor.ipynb #f5ed95ce
+def _together(pieces: Sequence[str]) -> list[str]:
+    plain = [each for each in pieces if each[0] != "-"]
+    return plain if len(plain) == len(pieces) < 2 else [" ".join(pieces[:40]), *plain]
 
 # %% ../../nbs/shell/standfor.ipynb #aa499f72
 def given_values(text: str) -> dict[str, list[str]]:
     "Name -> the values that `text` gives to it somewhere; what a function or the script is called with stands under `1`."
-    found: dict[str, list[str]] = {}
-    for name, value in [*_GIVEN.findall(text), *_LOOPS.findall(text)]: found.setdefault(name, []).extend(_tokens(value))
-    said = [each for told in _SAID.findall(text) for each in _tokens(told)]
+    parts: dict[str, list[list[str]]] = {}
+    for name, value in [*_GIVEN.findall(text), *_LOOPS.findall(text), *_PUTS.findall(text)]: parts.setdefault(name, []).append(_pieces(value))
+    found = {name: [each for part in told for each in _together(part)] for name, told in parts.items()}
+    for name, told in parts.items(): found[name][:0] = _together([each for part in told for each in part])[:len(told) > 1]
+    said = [each for told in _SAID.findall(text) for each in _together(_pieces(told))]
     for names in _READS.findall(text):
-        for name in _tokens(names) or ["REPLY", "MAPFILE"]: found.setdefault(name, []).extend(said)
+        for name in [each for each in _pieces(names) if each[0] != "-"] or ["REPLY", "MAPFILE"]: found.setdefault(name, []).extend(said)
     called = [name for name in dict.fromkeys(_FUNCTIONS.findall(text))][:8]
-    given = [each for name in called for told in re.findall(rf"(?<![\w-]){re.escape(name)}\s([^;\n|&)]{{1,400}})", text) for each in _tokens(told)]
-    found["1"] = given + [each for told in _SET.findall(text) for each in _tokens(told)]
+    given = [each for name in called for told in re.findall(rf"(?<![\w-]){re.escape(name)}\s([^;\n|&)]{{1,400}})", text) for each in _together(_pieces(told))]
+    found["1"] = given + [each for told in _SET.findall(text) for each in _together(_pieces(told))]
     return found
 
 # %% ../../nbs/shell/standfor.ipynb #ae092ae0
@@ -49,11 +57,11 @@ _EXPANSION = Regex(r"\$\((?:[^()]|\([^()]{0,200}\)){0,400}\)|`[^`]{0,400}`|\$\{[
 _NAME = Regex(r"\$\{?[!#]?(\w+|[@*])(?:\[[^\]]*\])?([^}]*)")
 
 def _values(expansion: str, given: dict[str, list[str]]) -> list[str]:
-    if expansion[:2] == "$(" or expansion[0] == "`": return _tokens(expansion.strip("$()`"))[1:]
+    if expansion[:2] == "$(" or expansion[0] == "`": return _together(_pieces(expansion.strip("$()`"))[1:])
     if (found := _NAME.match(expansion)) is None: return []
     name, rest = found.groups()
     values = list(given.get("1" if name in "@*" or name.isdigit() else name, ()))
-    return values + ["", *_tokens(re.sub(r"^:?[-=+?]", "", rest))] if rest and expansion[1] == "{" else values
+    return values + ["", *_together(_pieces(re.sub(r"^:?[-=+?]", "", rest)))] if rest and expansion[1] == "{" else values
 
 # %% ../../nbs/shell/standfor.ipynb #b94e0391
 MOST_TRIED, _MOST_AT_ONCE = 24, 8
@@ -76,6 +84,7 @@ def readings(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[list
 
 # %% ../../nbs/shell/standfor.ipynb #bf1f5598
 def _put(word: str, expansion: str, value: str) -> list[str]:
+    if word == expansion: return value.split(" ") if value else []
     made = word.replace(expansion, value) if expansion in word else word
     return [made] if made or not word else []
 

@@ -162,6 +162,16 @@ _COMPARED = frozenset(("test_command", "case_statement"))
 _OF_THE_SHELL = frozenset("variable_assignment declaration_command unset_command for_statement arithmetic_expansion "
                           "c_style_for_statement".split())
 
+# %% ../../nbs/shell/within.ipynb #a85dea4a
+_CALLBACK = Regex(r"-[a-zA-Z]*?C(.*)", re.S)
+
+def _begins(words: Sequence[str]) -> str | None:
+    "The beginning of the commands that a program makes of what it reads; `None` when it makes none."
+    name = words[0].rpartition("/")[2] if words else ""
+    if name in ("xargs", "parallel"): return " ".join(words[1:])
+    if name not in ("mapfile", "readarray"): return None
+    return next((f"{found[1] or after} 0" for word, after in zip(words[1:], [*words[2:], ""]) if (found := _CALLBACK.fullmatch(word))), None)
+
 # %% ../../nbs/shell/within.ipynb #f046dd07
 def _told(node: Any, known: Mapping[str, str | None]) -> list[str]:
     "What a node of the tree tells a program on its input: a here-document, a `<<<`, or words through a pipe."
@@ -169,15 +179,17 @@ def _told(node: Any, known: Mapping[str, str | None]) -> list[str]:
     if node.type == "command" and any(each.type == "herestring_redirect" for each in node.children):
         words = words_of(node.children, known)
         if words and keeps(words): return []
-        before = " ".join(words[1:]) + " " if words and words[0].rpartition("/")[2] in ("xargs", "parallel") else ""
+        before = "" if (begins := _begins(words)) is None else f"{begins} "
         return [before + plain_word(_text(each.children[-1]), known) for each in node.children if each.type == "herestring_redirect"]
     if node.type == "command": return _through_words(node, known)
+    if node.type == "redirected_statement" and (begins := _begins(words_of(node.children[0].children, known))) is not None:
+        inner = [words_of(part.children, known) for each in node.children[1:] for file in each.children if file.type == "process_substitution" for part in file.children if part.type == "command"]
+        return [f"{begins} {said}" for words in inner if words and (said := printed(words)) is not None]
     if node.type != "pipeline": return []
     stages = [words_of((each.children[0] if each.type == "redirected_statement" else each).children, known)
               for each in node.children if each.type in ("command", "redirected_statement")]
     named = [" ".join(each for each in words[1:] if each[:1] != "-") for words in stages[:-1] if words and words[0].rpartition("/")[2] in ("find", "fd", "ls", "echo", "printf")]
-    if stages and stages[-1] and stages[-1][0].rpartition("/")[2] in ("xargs", "parallel"):
-        line = " ".join(stages[-1][1:])
+    if stages and (line := _begins(stages[-1])) is not None:
         return [f"{line.replace('{}', text)} {text}" for text in named]
     doing = max((at for at, words in enumerate(stages) if words and not keeps(words)), default=0)
     return [said for words in stages[:doing] if words and (said := says(words)) is not None]

@@ -23,7 +23,7 @@ from ..configure import (Answers, Present, changes_for, keyring_there, read_key,
 from ..inifile import read_path
 from ..providers.catalogue import SERVICES, named
 from .render import clean
-from ..settings import home_dir
+from ..settings import home_dir, working_dir
 
 # %% ../../nbs/terminal/20df_wizard.ipynb #4901189b
 class Wizard:
@@ -127,7 +127,7 @@ def read_address(text: str) -> str:
 # %% ../../nbs/terminal/20df_wizard.ipynb #e23c17fe
 def existing(text: str, present: Present) -> Path:
     "A file that is there. `PassepartoutError` when it is not."
-    try: path = read_path(text, home_dir(present.environ), Path.cwd())
+    try: path = read_path(text, home_dir(present.environ), working_dir())
     except ValueError as error: raise PassepartoutError(f"{text[:80]!r} {error}.") from None
     if not path.is_file(): raise PassepartoutError(f"There is no file {path}.")
     return path

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/toolbelt/notetools.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LINES', 'MOST_CHARS', 'WIDEST', 'READS', 'HITS', 'ITEMS', 'LINES', 'ADDS', 'FOLDER', 'LISTS', 'FIND_TAKES',
-           'AGENDA_TAKES', 'CAPTURE_TAKES', 'READ_TAKES', 'say_when', 'org_capture', 'cut_lines', 'headings_in',
-           'read_file', 'note_tools']
+           'AGENDA_TAKES', 'CAPTURE_TAKES', 'READ_TAKES', 'say_when', 'org_capture', 'line_part', 'cut_lines',
+           'headings_in', 'read_file', 'note_tools']
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #9ed00417
 from bisect import bisect_right
@@ -61,12 +61,22 @@ def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | No
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #7c08ad8f
 MOST_LINES, MOST_CHARS, WIDEST = 2_000, 60_000, 2_000
 
+# %% ../../nbs/toolbelt/12b_notetools.ipynb #d3624418
+def line_part(line: str, number: int, column: int, most: int) -> str:
+    "The part of a line that begins with its character number `column`, at most `most` characters, and how to read on in it."
+    part = line[column - 1:column - 1 + most]
+    left = len(line) - (column - 1) - len(part)
+    if not part and column > 1: return f"(Line {number} has {len(line):,} characters; there is no column {column}.)"
+    more = f"… ({left:,} more characters in this line: read on with start {number} and column {column + len(part)})" if left > 0 else ""
+    return "…" * (column > 1) + part + more
+
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #f3ffee6d
-def cut_lines(lines: Sequence[str], start: int, count: int) -> list[str]:
-    "At most `count` of `lines` from number `start`, and not more than `MOST_CHARS` characters; very long lines are cut."
+def cut_lines(lines: Sequence[str], start: int, count: int, column: int = 1) -> list[str]:
+    "At most `count` of `lines` from number `start`, the first from its `column` on, and not more than `MOST_CHARS` characters; very long lines are cut."
     shown, size = [], 0
-    for line in lines[start - 1:start - 1 + count]:
-        if len(line) > WIDEST: line = f"{line[:WIDEST]}… ({len(line) - WIDEST:,} more characters in this line)"
+    for number, line in enumerate(lines[start - 1:start - 1 + count], start):
+        if number == start and (column > 1 or count == 1): line = line_part(line, number, column, MOST_CHARS)
+        elif len(line) > WIDEST: line = line_part(line, number, 1, WIDEST)
         size += len(line) + 1
         if size > MOST_CHARS and shown: break
         shown.append(line)
@@ -79,18 +89,18 @@ def headings_in(outline: Outline, start: int, last: int) -> Sequence[Node]:
     return outline.nodes[bisect_right(begins, start) - 1:bisect_right(begins, last)]
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #7a286a1f
-def read_file(start: int, lines: int, context: ToolContext, private: Sequence[str], rest: bool = True) -> ToolResult:
-    "`lines` lines of the opened file, from number `start` on. How to read on is told for the `rest` of the file, or only for what was asked for. Raises `PassepartoutError`."
+def read_file(start: int, lines: int, context: ToolContext, private: Sequence[str], rest: bool = True, column: int = 1) -> ToolResult:
+    "`lines` lines of the opened file, from number `start` on, the first from its `column`. How to read on is told for the `rest` of the file, or only for what was asked for. Raises `PassepartoutError`."
     file = context.resources["path"]
     try: text = decode(file.read_bytes(MOST_BYTES)).text
     except NotText as reason: raise PassepartoutError(f"{file.display} cannot be shown: {reason.message}.") from None
     every = [line.rstrip("\r") for line in text.split("\n")]
     total = len(every) - (every[-1] == "")
-    start = max(1, start)
+    start, column = max(1, start), max(1, column)
     if start > total:
         nothing = f"{file.display} has {total} lines; there is no line {start}." if total else f"{file.display} is empty."
         return ToolResult(nothing, [], notes_label([file.display], False))
-    shown = cut_lines(every[:total], start, min(max(1, lines), MOST_LINES))
+    shown = cut_lines(every[:total], start, min(max(1, lines), MOST_LINES), column)
     last, outline = start + len(shown) - 1, parse_note(text, as_note(file.display))
     nodes = headings_in(outline, start, last)
     path = outline.path(nodes[0])
@@ -100,7 +110,7 @@ def read_file(start: int, lines: int, context: ToolContext, private: Sequence[st
     more = [f"… {left} more lines: read on with {'' if rest else 'read-file and '}start {last + 1}."] if left > 0 else []
     data = [{"file": file.display, "start": start, "end": last, "total": total, "path": path, "text": "\n".join(shown)}]
     secret = any(is_private(outline.tags(node), private) for node in nodes)
-    return ToolResult("\n".join([head, *shown, *more]), data, notes_label([file.display], secret))
+    return ToolResult("\n".join([head, *shown, *more]), data, notes_label([file.display], secret), begins=("read-file", start, column))
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #7c0f69b3
 READS = Effects.of("read-only")
@@ -138,7 +148,8 @@ CAPTURE_TAKES = [
 READ_TAKES = [
     Parameter("path", "string", "which file", kind="path", access="read"),
     Parameter("start", "integer", "first line", default=1),
-    Parameter("lines", "integer", "how many", default=200)]
+    Parameter("lines", "integer", "how many", default=200),
+    Parameter("column", "integer", "where in the first line to begin", required=False)]
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #d15883e9
 def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"), index: Index | None = None,
@@ -154,7 +165,7 @@ def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_ta
         return source.answered(lambda source: org_view(view, context, source, private_tags, group, start, end, question))
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):
         return org_capture(title, kind, scheduled, deadline, body, context, repeat, until)
-    def read_body(path, start, lines, context): return read_file(start, lines, context, private_tags)
+    def read_body(path, start, lines, context, column=None): return read_file(start, lines, context, private_tags, column=column or 1)
     takes = [replace(each, default=inbox) if each.name == "file" else each for each in CAPTURE_TAKES]
     return [Tool("org-find", "Find sections in the notes that hold all of these words, best first", FIND_TAKES, find_body, effects=READS,
                  returns=HITS), Tool("org-agenda", "List what is due, planned or on from one day to another, or open tasks in another view",

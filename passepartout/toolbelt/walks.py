@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/toolbelt/walks.html.md"""
 
 # %% auto #0
 __all__ = ['NAMES_ONLY', 'GIVEN_ONLY', 'FILE_KINDS', 'LEFT_OUT', 'MOST_ENTRIES', 'MOST_COVERS', 'Going', 'everywhere', 'standing',
-           'goings', 'tells_names', 'typed_words', 'path_words', 'TooMany', 'covers', 'sensitive_in',
+           'goings', 'tells_names', 'typed_words', 'path_words', 'git_folders', 'TooMany', 'covers', 'sensitive_in',
            'objection_to_walk', 'objection_to_late']
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #6c983db7
@@ -96,7 +96,7 @@ def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[G
             found.append(everywhere(name, roots))
         elif name == "git" and command.argv[1:] in _OF_ITSELF: continue
         elif name == "git":
-            found.append(Going("git", frozenset(map(_repository, _git_folders(command, here, roots))), False,
+            found.append(Going("git", frozenset(map(_repository, git_folders(command, here, roots))), False,
                                opens=not {"grep", "diff"}.isdisjoint(command.argv)))
         elif (going := _declared(name, command, at, here, roots)) is not None: found.append(going)
     return found
@@ -164,7 +164,7 @@ def path_words(declared: Program, options: list, operands: list[str], files: fro
     return found
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #0f4307a2
-def _git_folders(command: Simple, here: frozenset[str], roots: Sequence[Root]) -> set[str]:
+def git_folders(command: Simple, here: frozenset[str], roots: Sequence[Root]) -> set[str]:
     "Where git is started: in the folders it stands in, or in those behind `-C`."
     named = [after for word, after in zip(command.argv, command.argv[1:]) if word == "-C"]
     return {each.path for each in _places(named, here, roots) if each.kind == "dir"} | here

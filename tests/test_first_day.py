@@ -1,0 +1,96 @@
+"A whole day with other people's folders: what they say between the requests that everybody makes"
+import pytest
+
+from test_first_hour import play
+
+GRAPH = {"journals/2026_11_18.md": "- Met [[Tom]]\n\t- he lends me [[Dune]]\n- TODO order seeds\n- DONE call mum\n- lunch #garden\n\t- with [[Project Garden]]\n",
+         "journals/2026_11_19.md": "- TODO buy bread\n", "pages/Project Garden.md": "- beds\n", "pages/Tom.md": "alias:: Tommy\n\n- neighbour\n"}
+
+
+@pytest.mark.parametrize("line", ["show dune", "what about dune"])
+def test_a_word_that_the_notes_have_is_no_slip_for_another(tmp_path, line):
+    (answer,), _ = play(tmp_path, GRAPH, line)
+    assert "Nothing is on" not in answer and "due" not in answer.replace("dune", "")
+
+
+@pytest.mark.parametrize("line", ["create note Projects/Party.md: balloons", "new note Projects/Party.md: balloons", "add a note Projects/Summer Party.md: balloons"])
+def test_a_note_goes_into_the_file_that_stands_in_front_of_its_words(tmp_path, line):
+    answers, files = play(tmp_path, {"Projects/Offsite.md": "# x\n"}, line)
+    assert "balloons" in files.get("Projects/Party.md", "") + files.get("Projects/Summer Party.md", "") and "inbox.md" not in files, answers
+
+
+def test_who_puts_more_on_a_list_in_german_is_not_quoted(tmp_path):
+    answers, files = play(tmp_path, {"Einkaufsliste.md": "# Einkaufsliste\n- [ ] Milch\n"}, "Butter auf die Einkaufsliste", "Setze Käse und Wurst auf die Einkaufsliste")
+    assert "- [ ] Käse" in files["Einkaufsliste.md"] and "Setze" not in answers[1] + files["Einkaufsliste.md"], answers
+
+
+@pytest.mark.parametrize("line", ["add sunscreen and a hat to the packing list", "put sunscreen and the hat on the packing list"])
+def test_two_things_with_an_article_are_two_items(tmp_path, line):
+    answers, files = play(tmp_path, {"a.md": "# Packing list\n- [ ] socks\n"}, line)
+    assert files["a.md"].count("- [ ]") == 3, answers
+
+
+@pytest.mark.parametrize("line", ["notes tagged work/offsite", "show notes tagged #work/offsite", "tasks tagged work/offsite", "notes tagged to-read"])
+def test_a_tag_may_have_a_slash_or_a_dash(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.md": "---\ntags: [work/offsite, to-read]\n---\n# Plan\n- [ ] bus\n"}, line)
+    assert "a.md" in answer, answer
+
+
+@pytest.mark.parametrize("line", ["what tasks are open in offsite", "which tasks are still open for offsite", "what todos are open in the offsite"])
+def test_which_tasks_are_open_there(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"Offsite.md": "# Offsite\n- [ ] bus\n", "b.md": "- [ ] milk\n"}, line)
+    assert "bus" in answer and "milk" not in answer, answer
+
+
+@pytest.mark.parametrize("line", ["buy shoes done", "pick up the parcel finished", "Buy shoes, done"])
+def test_what_is_done_is_offered_whatever_its_first_word_is_without_is(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Buy shoes\n* TODO Pick up the parcel\n"}, line, "yes")
+    assert files["a.org"].count("* DONE") == 1, answers
+
+
+@pytest.mark.parametrize("line", ["read yesterday's journal", "read the journal of yesterday", "journal of yesterday", "zeige das Tagebuch von gestern"])
+def test_the_page_of_a_day_is_shown_whole(tmp_path, line):
+    (answer,), _ = play(tmp_path, GRAPH, line)
+    assert "lunch #garden" in answer and "order seeds" in answer and "call mum" in answer, answer
+
+
+@pytest.mark.parametrize("line", ["what did I do this week?", "what did I finish this week", "what did I do yesterday"])
+def test_a_turn_of_what_repeats_was_done_too(tmp_path, line):
+    notes = {"a.org": "* TODO Water the ficus\nSCHEDULED: <2026-11-21 Sat .+3d>\n:LOGBOOK:\n- State \"DONE\"       from \"TODO\"       [2026-11-18 Wed 19:03]\n:END:\n* TODO Other\nSCHEDULED: <2026-11-18 Wed +1w>\n"}
+    (answer,), _ = play(tmp_path, notes, line)
+    assert "ficus" in answer and "Other" not in answer, answer
+
+
+def test_a_page_that_is_called_so_is_among_those_to_rename(tmp_path):
+    notes = {"People/Maria Lopez.md": "---\nemail: x\n---\nLikes oat milk.\n\n### Phone\n1\n", "Daily.md": "- [ ] Email [[Maria Lopez]] about it\n"}
+    (answer,), _ = play(tmp_path, notes, "rename Maria Lopez to Maria López")
+    assert "People/Maria López.md" in answer or "People/Maria Lopez.md:1" in answer, answer
+
+
+@pytest.mark.parametrize("line", ["how old is Opa", "wie alt ist Opa?"])
+def test_a_date_of_birth_that_comes_every_year_says_how_old(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* Geburtstage\n** Opa\n<1941-12-05 Fri +1y>\n** Wedding day\n<2001-05-05 Sat +1y>\n"}, line)
+    assert "84" in answer, answer
+
+
+def test_nothing_found_is_told_in_the_words_that_were_asked_for(tmp_path):
+    (answer,), _ = play(tmp_path, {"a.org": "* x\n"}, "find Überweisung")
+    assert "Überweisung" in answer, answer
+
+
+def test_a_german_day_stays_german(tmp_path):
+    notes = {"a.org": "* TODO Strom\nDEADLINE: <2026-12-01 Di>\n* TODO Treppe\nSCHEDULED: <2026-11-21 Sa +1w>\n"}
+    answers, files = play(tmp_path, notes, "postpone strom to 4 december", "done treppe")
+    assert "DEADLINE: <2026-12-04 Fr>" in files["a.org"] and "SCHEDULED: <2026-11-28 Sa +1w>" in files["a.org"], answers
+
+
+def test_what_links_to_a_page_is_not_the_task_before_it(tmp_path):
+    (answer,), _ = play(tmp_path, GRAPH, "what links to Project Garden")
+    assert "call mum" not in answer and "2026_11_18.md" in answer, answer
+
+
+@pytest.mark.parametrize("line, told", [("rename Maria Lopez to Maria L", "Renamed People/Maria Lopez.md to People/Maria L.md"), ("rename Bo to Bob", "Renamed “Bo” in People/Bo.md")])
+def test_the_only_section_of_a_page_does_not_take_its_new_name(tmp_path, line, told):
+    notes = {"People/Maria Lopez.md": "Likes oat milk.\n\n### Phone\n1\n", "People/Bo.md": "# Bo\nx\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert answer.startswith(told) and any("### Phone" in text for text in files.values()), answer
