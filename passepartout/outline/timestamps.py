@@ -340,6 +340,7 @@ def names_like(stamp: str) -> tuple[str, ...]:
     found = [names for names in ELSEWHERE if names[day.weekday()] == said[4]] if day else []
     return tuple(f"{name}{said[5]}" for name in found[0]) if len(found) == 1 else NAMES
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #0a55b464
 def write_stamp(day: date | datetime, active: bool = True, until: time | None = None, names: tuple[str, ...] = NAMES) -> str:
     "A date as Org writes it, with the time when it has one, and the time at which it ends. The names of days are English in every locale, as in a plain Org, unless others are given."
     inner = f"{day.isoformat()[:10]} {names[day.weekday()]}" + (f" {day:%H:%M}" + (f"-{until:%H:%M}" if until else "")

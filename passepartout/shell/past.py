@@ -113,8 +113,10 @@ def _tag_lines(private: Sequence[str]) -> str:
     names = "|".join(sorted({re.escape(name).replace("\\-", "-") for name in (*private_names(tuple(private)), *(form for tag in private for form in forms(tag))) if name}))
     return rf":[@#%_]?({names}):|[@#]({names})($|[^[:alnum:]_-])|^[[:space:]]*-[[:space:]]*[\"']?[#@]?({names})|tags?[\"']?[[:space:]]*:.*({names})" if names else ""
 
+# %% ../../nbs/shell/past.ipynb #5c49534d
 @lru_cache(maxsize=64)
 def _past_notes(place: str, lines: str) -> Past:
+    "The look at the commits of the repository in `place` for notes in which `lines` came or went."
     return Past(place, ("-i", "--pickaxe-regex", f"-S{lines}"), _NOTES, lambda names: next(filter(None, names.decode("utf-8", "replace").strip("\n\0").split("\0")), ""))
 
 # %% ../../nbs/shell/past.ipynb #018b34cb

@@ -72,9 +72,11 @@ def operands(command: Simple) -> list[str]:
     words += [str(r.target) for r in command.redirects if r.kind == "read"]
     return words + [f"{word}{end}" for word in words for end in _ENDS] if _unpacks(command) else words
 
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #53d54ce5
 _ENDS = (".gz", ".bz2", ".xz", ".zst", ".z", ".Z", ".lzma", ".tgz", "-gz", "-z", "_z")             # which such a program tries by itself
 
 def _unpacks(command: Simple) -> bool:
+    "Is it a program that unpacks, also behind one that only starts it?"
     words = unwrapped(command).argv
     return bool(words) and words[0].rpartition("/")[2] in UNPACKS
 
@@ -106,7 +108,9 @@ def pasts(opened: OpenedScript, roots: Sequence[Root]) -> set[str]:
     else: found = {folder for command, _, here in standing(opened.script, roots) for folder in _looked_back(unwrapped(command), here, roots)}
     return {place for folder in found if (place := repository_of(folder)) is not None}
 
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #c94804f7
 def _looked_back(command: Simple, here: frozenset[str] | None, roots: Sequence[Root]) -> set[str]:
+    "The folders in whose repositories a command looks at earlier contents; none when it does not."
     if not command.argv or command.argv[0].rpartition("/")[2] != "git" or not prints_earlier(command.argv): return set()
     return {root.path for root in roots} if here is None else git_folders(command, here, roots)
 

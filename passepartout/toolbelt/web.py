@@ -131,11 +131,12 @@ def broken(text: str) -> list[str]:
         lines.append(line[at:])
     return lines
 
-# %% ../../nbs/toolbelt/12d_web.ipynb #3b88b7ca
+# %% ../../nbs/toolbelt/12d_web.ipynb #419489e2
 def numbered(answer: Answer, base: str, links: int) -> tuple[str, list[str]]:
     "What of an answer is read to the model, as it is and in lines."
     return (text := readable(answer, base, links)), broken(text)
 
+# %% ../../nbs/toolbelt/12d_web.ipynb #3b88b7ca
 async def fetched(reader: Reader, address: Any, authorization: str, links: int = 0, start: int = 1) -> ToolResult:
     "The page at an `address` that the gate has read, from line `start` on, with where its first `links` lead, as a result of the network. `ToolError` for anything else, and for an answer that is an error."
     if not isinstance(address, WebAddress): raise ToolError("web-fetch opens only what the network gate has read.")
