@@ -415,3 +415,20 @@ async def test_after_what_failed_or_was_approved_a_claim_is_not_idle(asked, perm
     reply = await agent.handle("set the bell ringing")
     if permission == "ask": reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     assert reply == "Done. I have noted that it rang." and len(agent.prompts) == 2
+
+
+async def test_a_model_that_knows_no_edit_is_told_which_there_are_and_takes_the_right_one_back(asked, tmp_path):
+    undo = lambda effect: f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "undo-edit" :ARGS (:EFFECT "{effect}" :PATH "inbox.org") :EXPLANATION "The person wants that taken back."))'
+    first = await asked(capture("milk"), say("It is noted."), undo("last"), say("Which?"))
+    (tmp_path / "memex" / "inbox.org").write_text("* bees\n")
+    noted, = (await first.handle("note the milk")).effects
+    await first.handle("take back what you did to the inbox")
+    assert f"There is no edit last to take back. These edits of inbox.org can be, the newest first: {noted} (org-capture)." in first.prompts[3][0]
+    await first.close()
+    second = await asked(capture("milk"), say("It is noted."), say("x"))
+    noted, = (await second.handle("note the milk")).effects
+    script = iter([undo(noted), say("It is as it was.")])
+    second.backends.register("model", lambda prompt, system: next(script), inline=True, local=True)
+    reply = await second.handle("take back what you did to the inbox")
+    assert reply.status == "requires-approval"                    # the id is no word of the person's
+    assert await second.approve(reply.approvals[0].id, reply.approvals[0].code) == "It is as it was." and (tmp_path / "memex" / "inbox.org").read_text().count("milk") == 1
