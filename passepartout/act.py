@@ -21,7 +21,7 @@ from typing import Any, Awaitable, Callable
 
 from .actuators import Actuator, register_actuator, target_of
 from .conditions import GateError, PassepartoutError
-from .context import log_about
+from .context import log_about, turn_in
 from .edits import EditConflict, EditFailed, FileEdit, apply_edit
 from .journal import JournalError
 from .limits import in_thread, within
@@ -182,6 +182,7 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
     check_as_shown(agent, cleared, tuple(map(Change.of, edits)))
     await check_lasting(agent, cleared, signal, tuple(map(Change.of, edits)))
     effects = await agent.begin_effects(signal, cleared, [(edit.before, {"edit": edit.record()}) for edit in edits]) if edits else []
+    if not edits and (turn := turn_in(agent, signal)) is not None: turn.acted = True          # it is as it was to be, so *done* is true
     for done, (effect, edit) in enumerate(zip(effects, edits)):
         async def write(edit=edit): apply_edit(edit)
         if done: agent.show_start(signal, cleared, effect)

@@ -10,8 +10,8 @@ __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'MOST_WORDS', 'MOST_TOLD',
            'is_plist_like', 'amid_words', 'no_answer', 'parse_json', 'unreadable', 'parse_proposal', 'message_action',
            'opening', 'system_prompt', 'read_ahead', 'own_words', 'Step', 'cut_to', 'told_steps', 'what_came',
            'seen_twice', 'so_far', 'user_prompt', 'think', 'came_of', 'without_model', 'agree', 'canonical_form',
-           'reason_gate', 'whose', 'went_on', 'goes_round', 'give_up', 'misshapen', 'others_first', 'judgement_on',
-           'settle', 'distill_prompt']
+           'reason_gate', 'whose', 'went_on', 'unfounded', 'goes_round', 'give_up', 'misshapen', 'others_first',
+           'judgement_on', 'settle', 'distill_prompt']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 import re
@@ -25,6 +25,7 @@ from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .awareness.budget import utf8_bound
 from .cascade.askone import providers
 from .cascade.showing import Composing
+from .claims import CLAIMED, claims_change, with_truth
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .limits import time_limit
@@ -316,8 +317,10 @@ async def reason_gate(agent, signal: Any) -> Signal:
     for attempt in range(1, most + 1):
         if unfit and attempt == most: failed = give_up(turn, unfit)
         candidate = await think(agent, current, others_first(agent, signal, failed) if failed else None)
+        claim, candidate = unfounded(agent, turn, signal, candidate)
         judgement = judgement_on(agent, candidate, signal)
         verdict, thought = judgement.verdict, agent.thought(signal, candidate)
+        if claim: judgement.verdict = verdict = Rejected(CLAIMED, "claims", EVENT)
         if goes_round(agent, turn, signal, verdict, thought): judgement.verdict = verdict = Rejected(AGAIN, "repeated", EVENT)
         agent.note(signal, "proposal", {"attempt": attempt, **thought, **judgement_record(judgement)})
         if not isinstance(verdict, Rejected): break
@@ -342,6 +345,15 @@ def went_on(turn: Any, signal: Signal, thought: Mapping, did: str = "") -> None:
     payload = signal.payload
     if turn.proposed and pick(payload, "sensor") in (TOOL_OUTPUT, TOOL_ERROR): turn.steps = (*turn.steps, Step(own_words(turn.proposed), what_came(payload)))
     turn.proposed, turn.did = str(thought.get("proposal") or ""), (*turn.did[-1:], did)
+
+# %% ../nbs/16_reason.ipynb #273a3a11
+def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[bool, Any]:
+    "Whether `candidate` has to go back because it claims a change that was not made, and the candidate: after it went back, with the truth below its words."
+    if turn is None or turn.acted or not turn.heard or not isinstance(candidate, Action) or not is_answer(candidate, signal): return False, candidate
+    backend, said = agent.backends.get(turn.heard[0]), candidate.payload.get("text")
+    if backend is not None and backend.blind or not isinstance(said, str) or not claims_change(said, agent.asked(signal) or turn.request): return False, candidate
+    first, turn.claimed = not turn.claimed, True
+    return first, candidate if first else Action(payload={**candidate.payload, "text": with_truth(said)}, type=candidate.type, target=candidate.target)
 
 # %% ../nbs/16_reason.ipynb #66a45b2f
 def goes_round(agent, turn: Any, signal: Signal, verdict: Verdict, thought: Mapping) -> bool:

@@ -79,6 +79,8 @@ class Turn:
     missed: bool = False                 # the last call came back with an error
     unfit: tuple[str, ...] = ()          # providers whose answers could not be read, time after time: others are asked first
     proposed: str = ""                   # what the model proposed last, in its own words
+    acted: bool = False                  # whether anything was begun that does more than look
+    claimed: bool = False                # whether the model said that something was done, when nothing was
     did: tuple[str, ...] = ()            # the hashes of the last two of these, as the gates read them
     steps: tuple = ()                    # what it proposed before that, and what came of it
     request: str = ""                    # what the person had asked for, in a turn that their approval began

@@ -6,10 +6,11 @@ Docs: https://example.org/passepartout/undo.html.md"""
 
 # %% auto #0
 __all__ = ['UNDO', 'standing', 'undoable', 'undo_groups', 'made_after', 'erased_edits', 'nothing_left', 'fewer_than',
-           'others_standing', 'taken_back', 'heading_above', 'text_lines', 'undo_edit', 'label_of_undo', 'undo_tool',
-           'undo_action']
+           'others_standing', 'taken_back', 'heading_above', 'text_lines', 'standing_edits', 'undo_edit',
+           'label_of_undo', 'undo_tool', 'undo_action']
 
 # %% ../nbs/17c_undo.ipynb #e63504e6
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -97,9 +98,21 @@ def text_lines(data: bytes | None) -> list[str]:
     "The lines of a note."
     return (data or b"").decode("utf-8", "replace").splitlines()
 
+# %% ../nbs/17c_undo.ipynb #6333800c
+def standing_edits(journal, resource: Any, session: str | None = None, most: int = 5) -> str:
+    "Which edits of `resource` that were made in a session can be taken back, in a sentence."
+    found = [each for each in undoable(journal, session) if each["detail"]["edit"]["path"] == resource.spelled][:most]
+    told = ", ".join(f"{each['id']} ({_made_by(each)})" for each in found)
+    return f"These edits of {resource.display} can be, the newest first: {told}." if told else f"No edit of {resource.display} can be."
+
+def _made_by(effect: dict) -> str:
+    "The tool that made an edit."
+    try: return str(json.loads(effect["action"])[2]["tool"])
+    except (ValueError, TypeError, LookupError): return "an edit"
+
 # %% ../nbs/17c_undo.ipynb #a63c113a
-def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
-    "The edit that takes `effect_id` back. `ToolError` when there is no such edit, or when the note was changed since."
+def undo_edit(journal, effect_id: str, resource: Any, session: str | None = None) -> FileEdit:
+    "The edit that takes `effect_id` back. `ToolError` when there is no such edit (of those made in `session` it says which there are), or when the note was changed since."
     effect = journal.effect(effect_id)
     if effect is not None and effect["action"] is None:
         raise ToolError(f"What edit {effect_id} did was erased from the record, and what the note held before with it, so it cannot "
@@ -108,7 +121,7 @@ def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
         raise ToolError(f"The record of edit {effect_id} does not bear the journal's seal, so nothing is taken back by it. Look with "
                         "passepartout trace --verify")
     edit = (effect["detail"] or {}).get("edit") if effect else None
-    if edit is None or effect["state"] != "committed": raise ToolError(f"There is no edit {effect_id} to take back.")
+    if edit is None or effect["state"] != "committed": raise ToolError(f"There is no edit {shown(effect_id, 40)} to take back. {standing_edits(journal, resource, session)}")
     if edit["path"] != resource.spelled: raise ToolError(f"Edit {effect_id} was made to {shown(edit['path'])}, not to {resource.display}.")
     if (other := made_after(journal, effect)) is not None:
         raise ToolError(f"Edit {effect_id} is a part of something that changed {shown(other['detail']['edit']['path'])} as well, and that was not "
@@ -140,11 +153,11 @@ def undo_tool(journal) -> Tool:
     "The tool `undo-edit`."
     def body(effect: str, path: str, context: ToolContext) -> FileEdit:
         note = context.resources["path"]
-        try: return undo_edit(journal, effect, note)
+        try: return undo_edit(journal, effect, note, context.session or None)
         except ToolError as error:
             error.label = label_of_undo(journal, effect, note, getattr(context.settings, "privacy_filter_tags", ()))
             raise
-    return Tool("undo-edit", "Take back an edit of a note that was made earlier",
+    return Tool("undo-edit", "Take back an edit of a note that was made earlier; if you know no id, say last, and you are told which there are",
                 [Parameter("effect", description="id of the effect"), Parameter("path", kind="path", access="write",
             description="the note it changed")], pure(body), effects={"destructive": False, "open_world": False}, edits=True, inline=True)
 

@@ -212,6 +212,18 @@ async def test_a_schema_that_is_only_a_grammar_takes_no_room_from_the_notes(tmp_
         assert near.schema_read() == 0 and replace(near, form=1).schema_read() > 8192 and replace(near, endpoint=Endpoint.of("https://api.example.org/v1")).schema_read() > 8192
 
 
+async def test_the_window_that_the_list_of_a_server_on_this_machine_tells_counts(tmp_path):
+    from passepartout.providers.catalogue import Service
+    model = listing(6000)
+    async with serving(model) as server, agent_on(tmp_path, provider_cascade="local") as agent:
+        agent.backends.get("local").fn.places = (Service("http://127.0.0.1:9", "compatible"), Service(f"{server.url}/v1", "compatible"))
+        fill(tmp_path / "memex")
+        await looked_at(agent)
+        assert await agent.handle("how is the roof doing, all in all?") == "Fine."
+        (body,) = model.sent
+        assert body["max_tokens"] == 1500 and sum(tokens_of(m["content"]) for m in body["messages"]) + 1500 <= 6000
+
+
 READS = json.dumps({"proposal": {"action": "call", "explanation": "The person wants to know what stands in that file.", "tool": "read-file", "args": {"path": "long.org", "lines": 400}}})
 ASKED = "what stands in long.org of the roof, the gutter and the chimney, and when did Ana and Pohl say so?"
 
@@ -240,7 +252,7 @@ async def test_long_results_are_cut_for_a_small_window_and_the_question_is_not(t
 async def test_what_stands_in_the_middle_of_a_long_note_is_reached_by_reading_on_as_told(tmp_path, window, at, filling):
     on, told = re.compile(r"read on with (?:read-file and )?start (\d+)(?: and column (\d+))?"), []
     def answer(head, body):
-        if head.startswith("GET "): return reply({"data": [{"id": "m", "meta": {"n_ctx": window}}]})
+        if head.startswith("GET "): return reply({"data": [{"id": "m", "max_model_len": window}]})
         if len(body["messages"]) == 1 or body.get("max_tokens") == 1: return says("x")
         prompt = body["messages"][1]["content"]
         told.append(prompt.rpartition("Tool read-file returned:\n")[2])

@@ -14,7 +14,7 @@ from passepartout.labels import Value
 from passepartout.messages import TOOL_ERROR, TOOL_OUTPUT, TOOLS, Action
 from passepartout.plans.planrun import in_full
 from passepartout.reason import MOST_TOLD, MOST_WORDS, Step, seen_twice, told_steps
-from passepartout.tools import Tool, ToolError, ToolResult
+from passepartout.tools import Effects, Tool, ToolError, ToolResult
 
 
 def look(name, where="box"): return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "{name}" :ARGS (:WHERE "{where}") :EXPLANATION "The person wants to know what lies in the {where}."))'
@@ -388,3 +388,47 @@ async def test_after_a_yes_was_taken_back_elsewhere_no_short_word_is_about_the_q
     monkeypatch.setattr(agent.turns.withdrawals, "any_new", lambda: True)
     agent.turns.unlearn()
     assert {each.turn, *each.before} <= agent.turns.unsettled
+
+
+# Words that claim what was not done -----------------------------------------------------------------------------------------
+
+async def test_who_says_done_and_did_nothing_is_asked_again_and_then_it_is_done(asked, tmp_path):
+    agent = await asked("Done. I have added it.", capture("milk"), "Done. I have added it.")
+    reply = await agent.handle("add milk to the inbox")
+    assert reply == "Done. I have added it." and len(reply.effects) == 1 and "* milk" in (tmp_path / "memex" / "inbox.org").read_text()
+    assert "nothing was: in this turn no call was made that changes anything" in agent.prompts[1][1]
+
+
+async def test_who_says_so_twice_is_heard_with_what_is_known(asked):
+    agent = await asked("I've added milk to your inbox.", look("look"), say("I've added it now."), say("I have noted that."))
+    reply = await agent.handle("is there milk?")
+    assert reply == "I've added it now.\n\n(Nothing was changed for this answer.)" and not reply.effects and len(agent.prompts) == 3
+    agent.prompts.clear()
+    assert "Nothing was changed" not in await (await asked(say("You noted that the roof is done."))).handle("is the roof done?")
+
+
+@pytest.mark.parametrize("permission", ["allow", "ask"])
+async def test_after_what_failed_or_was_approved_a_claim_is_not_idle(asked, permission):
+    ring = lambda: '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "ring" :ARGS (:WHERE "box") :EXPLANATION "The person wants it to ring."))'
+    agent = await asked(ring(), "Done. I have noted that it rang.", permissions={"ring": permission})
+    agent.tools.register(Tool("ring", "Ring", {"where": "string"}, lambda where: (_ for _ in ()).throw(ToolError("it may have rung")), effects=Effects.of("destructive"), inline=True))
+    reply = await agent.handle("set the bell ringing")
+    if permission == "ask": reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert reply == "Done. I have noted that it rang." and len(agent.prompts) == 2
+
+
+async def test_a_model_that_knows_no_edit_is_told_which_there_are_and_takes_the_right_one_back(asked, tmp_path):
+    undo = lambda effect: f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "undo-edit" :ARGS (:EFFECT "{effect}" :PATH "inbox.org") :EXPLANATION "The person wants that taken back."))'
+    first = await asked(capture("milk"), say("It is noted."), undo("last"), say("Which?"))
+    (tmp_path / "memex" / "inbox.org").write_text("* bees\n")
+    noted, = (await first.handle("note the milk")).effects
+    await first.handle("take back what you did to the inbox")
+    assert f"There is no edit last to take back. These edits of inbox.org can be, the newest first: {noted} (org-capture)." in first.prompts[3][0]
+    await first.close()
+    second = await asked(capture("milk"), say("It is noted."), say("x"))
+    noted, = (await second.handle("note the milk")).effects
+    script = iter([undo(noted), say("It is as it was.")])
+    second.backends.register("model", lambda prompt, system: next(script), inline=True, local=True)
+    reply = await second.handle("take back what you did to the inbox")
+    assert reply.status == "requires-approval"                    # the id is no word of the person's
+    assert await second.approve(reply.approvals[0].id, reply.approvals[0].code) == "It is as it was." and (tmp_path / "memex" / "inbox.org").read_text().count("milk") == 1

@@ -57,6 +57,7 @@ class Intending(WhatWasShown):
     async def begin_effects(self, signal: Signal, cleared, wanted: Sequence[tuple[bytes | None, dict]]) -> list[str]:
         "Record, durably and in one commit, that `cleared` is about to run with these effects: what was before, and what else is known. Returns their ids."
         turn = self.turns.of(signal) or Turn("", signal.session, str(signal.source or ""), "", self.journal.batch(signal.session, ""))
+        turn.acted = True
         if cleared.answer == "typed": turn.batch.record("typed", {"hash": cleared.hash, "text": turn.text})
         elif (answer := cleared.answer or self.brought_by(signal, cleared)) not in (None, "used"): await self.use_up(turn, cleared, answer)
         effects, more = [turn.batch.draw() for _ in wanted], {}

@@ -251,22 +251,24 @@ class Around:
     async def look(self) -> Any:
         "The provider that was found. `BackendFailure` when nothing runs."
         lists = await asyncio.gather(*map(self.models_at, self.places))
-        for place, models in zip(self.places, lists):
-            if models and (self.model is None or self.model in models):
-                return self.make(Service(place.url, place.dialect, None, self.model or models[0]))
+        for place, (models, windows) in zip(self.places, lists):
+            if not models or self.model is not None and self.model not in models: continue
+            found = self.make(Service(place.url, place.dialect, None, self.model or models[0]))
+            for model, window in windows.items(): found.measures.of(found.name, model).window = window
+            return found
         wanted = f" with the model {self.model}" if self.model else ""
         raise BackendFailure(f"no server of models{wanted} runs on this machine: nothing answered for Ollama (port 11434), llama.cpp "
                              "(8080) or LM Studio (1234). Start one, or say where it is: provider_urls = local=http://127.0.0.1:PORT/v1",
                              why="no server of models runs on this machine")
 
-    async def models_at(self, place: Service) -> list[str]:
-        "The models that a server lists; none when it does not answer within a fifth of a second."
+    async def models_at(self, place: Service) -> tuple[list[str], dict[str, int]]:
+        "The models that a server lists, and how much they read, where it says so; none when it does not answer within a fifth of a second."
         from passepartout.net.endpoints import HttpFailed, Times
         from passepartout.providers.wire import usable
         dialect = dialect_of(place.dialect)
         try: data = await self.http.get(place.url + dialect.models_path, times=Times(0.2, 0.2, 0.2, 4_000_000))
-        except HttpFailed: return []
-        return usable(dialect.models(data))
+        except HttpFailed: return [], {}
+        return usable(dialect.models(data)), dialect.windows(data)
 
     async def check(self) -> str:
         "Which server is used. `BackendFailure` when none runs."
