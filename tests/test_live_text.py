@@ -224,7 +224,12 @@ def test_what_stands_within_an_order_is_part_of_it(agent, name):
 
 
 PIECES = ["![", "![", "[", "]", "](", "](", "(", ")", "<", ">", "http://e.x", "//e.x", "\\", "`", "``", "a", " ", "\n", "!", "&#104;ttps://e.x", "\n[p]: http://e.x\n", "[p]", "![p]", '"', "*", "> ", "- ", "\t", "    ", "\n\n", "![a](", "![a]", "[]", "|", "'", "&colon;", "https:", "HTTP://E.X", "/", "\\]", "\\[", "javascript:x",
-          "data:image/png;base64,x", "[P ]:\n<http://e.x>\n", "![x][p]", "<img src=http://e.x>", "<script", "&amp;", "\r\n", "\u00a0", "~~~", "```x\n", "```js\n", "\n```\n"]
+          "data:image/png;base64,x", "[P ]:\n<http://e.x>\n", "![x][p]", "<img src=http://e.x>", "<script", "&amp;", "\r\n", "\u00a0", "~~~", "```x\n", "```js\n", "\n```\n", "](\n> ", "\n> ", "> ![a](\n> http://e.x)", "[\\[p]", "\n[\\[p]: http://e.x\n", "\n[a\n> p]: http://e.x\n", "![x][a\n> p]", "\n> [p]:\n> http://e.x\n"]
+
+
+@pytest.mark.parametrize("text", ["> ![x](\n> http://e.x/y.png)\n", "> ![x](\n> <http://e.x/y.png>\n> 'a')\n", "> [y]:\n> http://e.x\n\n![x][y]\n", "> ![x][a\n> y]\n\n[a y]: http://e.x\n", "![x][a b]\n\n[a\nb]: http://e.x\n", "![x][\\[y]\n\n[\\[y]: http://e.x\n", "![x][a\\]b]\n\n[a\\]b]: http://e.x\n"])
+def test_a_picture_is_found_over_the_lines_of_a_quotation_and_behind_any_name(text):
+    assert "<img" in MarkdownIt("commonmark").render(text) and orders_in("a.md", text)
 
 
 @settings(max_examples=examples(1_500), deadline=None, suppress_health_check=list(HealthCheck))

@@ -74,7 +74,7 @@ def _settings(text: str) -> Iterator[str]:
     yield from (found[0].strip() for line in {*lines[:6], *lines[-6:]} if ":" in line and (found := _ENDS.search(line)))
 
 # %% ../../nbs/outline/08l_live.ipynb #b4d69637
-_BRACKETS, _ADDRESS, _DEFINED = Regex(r"\\.|!\[|\[|\](?:\([ \t\n]*)?|\n[ \t]*\n", re.S), Regex(_REMOTE, re.I), Regex(rf"(?im)^{_INSIDE}\[([^\]\n]+)\]:[ \t\n]*{_REMOTE}[^\n]*")
+_BRACKETS, _ADDRESS, _DEFINED = Regex(r"\\.|!\[|\[|\](?:\([ \t\n>]*)?|\n[ \t]*\n", re.S), Regex(_REMOTE, re.I), Regex(rf"(?ims)^{_INSIDE}\[((?:\\.|[^\]\\]){{1,999}})\]:[ \t\n>]*{_REMOTE}[^\n]*")
 
 def _pictures(text: str) -> Iterator[str]:
     "What is fetched for pictures in Markdown."
@@ -82,7 +82,7 @@ def _pictures(text: str) -> Iterator[str]:
     for found in _BRACKETS.finditer(text):
         mark = found[0]
         if mark[0] == "\n": stack, pictures = [], 0
-        elif mark[-1] == "[":
+        elif mark[-1] == "[" and mark[0] != "\\":
             stack.append((mark, found.end()))
             pictures += mark[0] == "!"
         elif mark[0] == "]":
@@ -95,7 +95,9 @@ def _pictures(text: str) -> Iterator[str]:
     if names: yield from (found[0].strip() for found in _DEFINED.finditer(text) if _label(found[1]) in names)
 
 # %% ../../nbs/outline/08l_live.ipynb #0069e7b5
-def _label(text: str) -> str: return " ".join(text.split()).casefold()
+_QUOTATION = Regex(r"\n[ \t>]*")
+
+def _label(text: str) -> str: return " ".join(_QUOTATION.sub(" ", text).split()).casefold()
 
 # %% ../../nbs/outline/08l_live.ipynb #89b8e3fb
 _HEAD, _BUILT = Regex(r"---[ \t]*(?!(?:yaml|toml|json)?[ \t]*\n)[^\s-][^\n]*"), Regex(r"(?<=[\s\[{,:-])!(?:[!<]|\w)[^\n]*")
