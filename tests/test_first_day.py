@@ -94,3 +94,27 @@ def test_the_only_section_of_a_page_does_not_take_its_new_name(tmp_path, line, t
     notes = {"People/Maria Lopez.md": "Likes oat milk.\n\n### Phone\n1\n", "People/Bo.md": "# Bo\nx\n"}
     (answer,), files = play(tmp_path, notes, line)
     assert answer.startswith(told) and any("### Phone" in text for text in files.values()), answer
+
+
+@pytest.mark.parametrize("line", ["what is in my inbox", "show inbox", "inbox", "was ist im Eingang?"])
+def test_the_inbox_is_the_file_that_notes_go_to_also_beside_a_heading_of_that_name(tmp_path, line):
+    answers, _ = play(tmp_path, {"gtd.org": "* Inbox\n** TODO Old\n* Other\n", "a.org": "* x\n"}, "todo call Ana", line)
+    assert "call Ana" in answers[1], answers
+
+
+@pytest.mark.parametrize("line", ["priority of paint B", "priority B for paint", "prio b for paint the door", "set the priority of paint to B", "paint the door has priority B"])
+def test_a_priority_may_stand_before_or_behind_what_has_it(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Paint the door\n"}, line)
+    assert files["a.org"] == "* TODO [#B] Paint the door\n", answers
+
+
+@pytest.mark.parametrize("line", ["Wann ist mein Zahnarzttermin?", "wann habe ich den Zahnarzttermin", "Wann ist der nächste Zahnarzt-Termin?"])
+def test_a_german_appointment_is_found_by_whom_it_is_with(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"Arzt.md": "# Arzttermine\n\n- Zahnarzt Dr. Müller: 3.12.2026 um 14:30\n"}, line)
+    assert "3.12.2026" in answer, answer
+
+
+@pytest.mark.parametrize("line", ["Was brauche ich für Käsekuchen?", "was brauchen wir für den Käsekuchen"])
+def test_what_is_needed_for_a_recipe_is_looked_up(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"Rezepte.md": "# Rezepte\n\n## Käsekuchen\n500 g Quark\n"}, line)
+    assert "Quark" in answer, answer

@@ -1,11 +1,13 @@
 "What the journal must stand: odd bodies, bad files, full disks, other writers, interrupts, ended loops, thousands of turns."
-import asyncio, json, os, sqlite3, subprocess, sys, threading
+import asyncio, contextlib, json, os, sqlite3, subprocess, sys, threading
 
 import pytest
 from hypothesis import given, settings, strategies as st
 from conftest import examples
+from passepartout.databases import open_private
 from passepartout.storage import journalfile as file_room
 from passepartout.storage.chain import START, check, encode_body, head_of, keyed, seal
+from passepartout.storage.store import Draft, Store
 from passepartout.journal import ApprovalGone, Journal, JournalBusy, JournalError
 from passepartout.redaction.recordtexts import new_texts, strings_in
 from waits import away, ended, heard, next_line, status
@@ -583,3 +585,38 @@ def test_a_database_of_another_program_is_refused_all_the_same(tmp_path):
     db = sqlite3.connect(tmp_path / "other.db")
     db.execute("CREATE TABLE recipes(name)")
     with pytest.raises(JournalError, match="another program"): file_room.refuse_foreign(db, "other.db")
+
+
+ELSEWHERE = "import sys; from passepartout.storage.store import Store; Store.open(sys.argv[1]).close()"
+ELSEWHERE_SMALL = "import sys; from pathlib import Path; from passepartout.databases import open_private; open_private(Path(sys.argv[1]), 'CREATE TABLE t(x);', OSError()).close()"
+
+
+def test_a_second_opening_in_one_process_takes_no_lock_from_the_first(tmp_path):
+    "To open and close a file drops all locks that the process has on it. Then another process thinks that it is the last, and removes the log that is written to."
+    path = tmp_path / "journal.sqlite"
+    first = Store.open(path)
+    Store.open(path).close()
+    subprocess.run([sys.executable, "-c", ELSEWHERE, str(path)], check=True)
+    draft = Draft("s", "t")
+    draft.record("turn", {"text": "still here"})
+    first.write([draft])
+    first.close()
+    again = Store.open(path)
+    assert again.verify(whole=True).ok and again.seq == draft.first
+    again.close()
+
+
+def test_neither_does_one_of_a_small_file(tmp_path):
+    path = tmp_path / "small.sqlite"
+    first = open_private(path, "CREATE TABLE t(x);", OSError())
+    open_private(path, "CREATE TABLE t(x);", OSError()).close()
+    subprocess.run([sys.executable, "-c", ELSEWHERE_SMALL, str(path)], check=True)
+    first.execute("INSERT INTO t VALUES (1)")
+    with contextlib.closing(open_private(path, "CREATE TABLE t(x);", OSError())) as other:
+        assert other.execute("SELECT count(*) FROM t").fetchone() == (1,)
+    first.close()
+    (tmp_path / "link.sqlite").symlink_to(path)
+    with pytest.raises(OSError): open_private(tmp_path / "link.sqlite", "CREATE TABLE t(x);", OSError())
+    (tmp_path / "loose.sqlite").symlink_to(tmp_path / "nothing")
+    with pytest.raises(OSError): open_private(tmp_path / "loose.sqlite", "CREATE TABLE t(x);", OSError())
+    assert not (tmp_path / "nothing").exists() and path.stat().st_mode & 0o777 == 0o600

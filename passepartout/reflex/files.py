@@ -43,7 +43,8 @@ def inbox(request: Request, around: Surroundings) -> Outcome:
     names, place = {path.rpartition("/")[2].partition(".")[0].casefold() for path in paths_of(around)}, own_inbox(around)
     if (around.index() is not None or names) and "inbox" not in names:
         return say(f"Your inbox is empty: there is no {place} yet. What you say with “note: …” or “todo …” goes there.")
-    return look(Request.of("show inbox", request.today), around) or tool_call("read-file", f"You asked to read {place}", path=place)
+    look_there = None if place in paths_of(around) else look(Request.of("show inbox", request.today), around)
+    return look_there or tool_call("read-file", f"You asked to read {place}", path=place)
 
 # %% ../../nbs/reflex/files.ipynb #3a5dba3a
 def in_own_inbox(proposal: dict | None, text: str, around: Surroundings) -> dict | None:
@@ -114,15 +115,9 @@ def for_today(request: Request, around: Surroundings) -> dict | None:
     return for_journal(request, around) if any(day_in_a_tree(request.today - timedelta(n), around) for n in range(MOST_DAYS)) else None
 
 # %% ../../nbs/reflex/files.ipynb #818e1c20
-_ITS_PAGE = Regex(r"(?:(?:show|read|open|see)\s+(?:me\s+)?)?(?:my\s+|the\s+)?(?:(?P<day>[\w .]{2,30}?)'s\s+)?(?:daily\s+)?(?:note|page)(?:\s+(?:of|for|from)\s+(?P<other>[\w .]{2,30}))?", re.I)
-
 def page_to_read(request: Request, around: Surroundings) -> dict | None:
-    "read yesterday's journal, journal of 16 november, today's note, my daily note: the page of that day, where there is exactly one"
-    line = request.text.strip().rstrip("?!. ").replace("’", "'")[:200]
-    if found := _ITS_PAGE.fullmatch(line):
-        if not (named := found["day"] or found["other"]) and "daily" not in request.words: return None
-        line = f"journal of {named or 'today'}"
-    proposal = journal(Request.of(line, request.today)) if re.search(r"\b(?:journal|diary)\b", line, re.I) else None
+    "read yesterday's journal, journal of 16 november: the page of that day, where there is exactly one"
+    proposal = journal(request) if {"journal", "diary"} & set(request.words) else None
     day = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", proposal["payload"]["args"]["query"]) if proposal else None
     pages = [path for path in paths_of(around) if (page := _DAY_PAGE.fullmatch(path)) and (page[2], page[4], page[5]) == day.groups()] if day else []
     return tool_call("read-file", f"You asked for the page of {day[0]}", path=pages[0]) if len(pages) == 1 else None

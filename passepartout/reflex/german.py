@@ -218,6 +218,7 @@ _DAYS = (
      "when is my next appointment"),
     (r"(?:bis )?wann (?:muss|müssen|soll|sollen) (?:ich |wir )?(?P<what>.+?) (?:fertig sein|abgeben|abgegeben werden|erledigen|erledigt sein|machen|bezahlen|zahlen)", "when is {what}"),
     (r"wann (?:habe? ich|haben wir|bin ich) (?P<span>.+?)(?: noch| mal)? (?:zeit|frei|luft)", "when am i free {span}"),
+    (r"wann (?:ist|sind|war|habe? ich|haben wir) (?:(?:der|den|mein|meinen|unser|unseren|nächste[rn]?) )*(?P<what>\w{4,40}?)[s-]?termin", "when is {what}"),
     (r"wann (?:ist|habe? ich) (?:der |die |das |mein |meine |meinen )?nächste[nrs]? (?P<what>.+)", "when is the next {what}"),
     (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
@@ -232,6 +233,7 @@ _OPEN_TASKS = (
     (r"(?:offene )?aufgaben (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "tasks for {what}"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:offenen? )?aufgaben (?:für|zu|zum|zur|vom|von|bei|beim|im) (?P<what>.+)", "what is left for {what}"),
+    (r"was (?:brauche|brauchen) (?:ich|wir)(?: alles)? (?:für|zu|zum|zur|bei|beim) (?P<what>.+)", "what do my notes say about {what}"),
     (r"was (?:(?:muss|müssen|brauche|brauchen) (?:ich|wir)|ist|steht|fehlt)(?: noch| alles)* (?:(?:offen|zu tun) )?(?:für|bei|beim) (?P<what>.+?)(?: (?:zu )?(?:tun|machen|erledigen|an))?", "what is left for {what}"),
     (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)?(?: offen| zu tun)?", "how many open tasks"),
     (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)? (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "how many tasks are for {what}"),

@@ -40,6 +40,9 @@ _NAMED = (
      "tasks for {what}"),
     (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+|no|no wait|actually|sorry|never ?mind),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
      r"|put|check|done|finish|note|todo|delete|find|show|cancel|reopen|unschedule|uncheck)\b.+)", "{words}"),
+    (r"(?:the )?prio(?:rity)? (?:of|for|on) (?P<what>.+?) (?:is |to |should be )?\[?#?(?P<words>[abc])\]?", "make {what} priority {words}"),
+    (r"(?:(?:set|give) )?(?:the )?prio(?:rity)? \[?#?(?P<words>[abc])\]? (?:of|for|on|to) (?P<what>.+)", "make {what} priority {words}"),
+    (r"(?P<what>.+?) (?:has|gets|is|should have) (?:the )?prio(?:rity)? \[?#?(?P<words>[abc])\]?", "make {what} priority {words}"),
     (r"(?:very )?(?:urgent|important|dringend|wichtig)(?:: ?|, | - )(?P<what>.+)", "todo {what} high priority"),
     (r"(?P<what>[\w'-]{2,30}(?: [\w'-]{2,30})?) list", "what is on the {what} list"),
     (r"(?:(?:show|open|read|see) )?(?:me )?(?:my |the )?(?P<what>today|yesterday)'?s? (?:daily )?(?:notes?|page|entry)", "journal of {what}"),
