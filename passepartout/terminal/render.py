@@ -58,7 +58,7 @@ def most_columns(char: str) -> int:
     import unicodedata
     from rich.cells import get_character_cell_size
     kind, wide, counted = unicodedata.category(char), unicodedata.east_asian_width(char), get_character_cell_size(char)
-    if wide in "WF" or char >= "\u3000" and wide == "A" or char >= "\U0001f000" and kind == "So": return 2
+    if wide in "WF" or char >= "\u3000" and wide == "A" or char >= "\U0001f000" and kind == "So" or char in "\u261d\u26f9\u270c\u270d": return 2
     if counted or kind in ("Mn", "Me", "Lo"): return 1 if char == "\ufe0f" else counted            # a selector may widen what it follows
     return 1
 
