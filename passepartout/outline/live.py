@@ -74,7 +74,8 @@ def _settings(text: str) -> Iterator[str]:
     yield from (found[0].strip() for line in {*lines[:6], *lines[-6:]} if ":" in line and (found := _ENDS.search(line)))
 
 # %% ../../nbs/outline/08l_live.ipynb #b4d69637
-_BRACKETS, _ADDRESS, _DEFINED = Regex(r"\\.|!\[|\[|\](?:\([ \t\n>]*)?|\n[ \t]*\n", re.S), Regex(_REMOTE, re.I), Regex(rf"(?ims)^{_INSIDE}\[((?:\\.|[^\]\\]){{1,999}})\]:[ \t\n>]*{_REMOTE}[^\n]*")
+_OF_A_NAME = rf"\\[^\n]|\\(?=\n)|[^\]\\\n]|\n(?!{_INSIDE}\[)"              # a name may go on in the next line, but not through one where another begins
+_BRACKETS, _ADDRESS, _DEFINED = Regex(r"\\.|!\[|\[|\](?:\([ \t\n>]*)?|\n[ \t]*\n", re.S), Regex(_REMOTE, re.I), Regex(rf"(?im)^{_INSIDE}\[((?:{_OF_A_NAME}){{1,999}})\]:[ \t\n>]*{_REMOTE}[^\n]*")
 
 def _pictures(text: str) -> Iterator[str]:
     "What is fetched for pictures in Markdown."
