@@ -99,6 +99,20 @@ def test_a_line_of_dates_that_never_end_is_looked_through_in_moments(unit):
     assert time.process_time() - began < 15
 
 
+@pytest.mark.parametrize("line", ["x ", '- State "DONE" from "TODO" '])
+def test_a_line_of_many_dates_is_read_in_moments(line):
+    outline = parse_org(f"* TODO A\nSCHEDULED: <2026-11-18 Wed +1w>\n{line}{'[2026-11-18 Wed] ' * 50_000}\n")
+    began = time.process_time()
+    assert len(stamps(outline)) > 50_000 and time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("unit", ["[\n", "[a\n", "- [\n", "[\\\n", "[\n\\[", "[a]:\n"])
+def test_names_of_links_that_never_end_are_looked_through_in_moments(unit):
+    text = "![x][p] ![y]\n\n" + unit * (500_000 // len(unit))
+    began = time.process_time()
+    assert not orders_in("x.md", text) and time.process_time() - began < 5
+
+
 @pytest.mark.parametrize("wanted", ["line 3: Roof" + " " * 300_000 + "tiles", "ab " * 60])
 def test_a_heading_that_is_not_there_is_missed_in_moments(wanted):
     outline = parse_org("".join(f"* {n} {'ba ' * 60}\n" for n in range(10_000)))

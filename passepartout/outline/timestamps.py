@@ -126,7 +126,7 @@ STATE_LINE = Regex(r'[ \t]*[-+][ \t]+State[ \t]+"(\S{1,60})"[ \t]+from\b[^\[\r\n
 
 def is_logged(outline: Outline, node: Node, start: int, line_start: int) -> bool:
     "Whether the date at `start` is the one on which `node` was done, in a line that Org writes about the change of a state."
-    if outline.format != "org" or outline.text.find("State", line_start, start) < 0: return False
+    if outline.format != "org" or start - line_start > 400 or outline.text.find("State", line_start, start) < 0: return False
     found = STATE_LINE.match(outline.text[line_start:start])
     comes_again = node.planning and REPEAT.search(outline.text[slice(*node.planning)].replace(">", " "))
     return bool(found and outline.keywords.states.get(found[1]) and (node.done or comes_again))
