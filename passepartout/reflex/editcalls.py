@@ -457,8 +457,8 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
 # %% ../../nbs/reflex/editcalls.ipynb #1d1d2493
 def is_top(place: Place, outline: Outline) -> bool:
     "Whether a heading of a Markdown page stands where its title does: of the first level, and above all text."
-    node = next(each for each in outline.nodes if each.line == place.line and each.kind == "heading")
-    return node.level == 1 and not outline.text[outline.nodes[0].body_start:node.start].strip()
+    node = next((each for each in outline.nodes if each.line == place.line and each.kind == "heading"), None)
+    return node is not None and node.level == 1 and not outline.text[outline.nodes[0].body_start:node.start].strip()
 
 def to_title(command: Command, place: Place, around: Surroundings, today: date, within: Sequence[Place]) -> Outcome:
     "The proposal that gives a file, or its one heading at the top, another title; or the file another name, where that is meant."
