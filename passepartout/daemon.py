@@ -282,6 +282,11 @@ class Living(Stopping):
             try: await self.open_socket(self.path)
             except PassepartoutError as error: self.log("socket_lost", "error", why=error.message)
 
+# %% ../nbs/19h_daemon.ipynb #aba02b0b
+def _terminals() -> list[int]:
+    "Which of standard input, output and error are a terminal."
+    return [each for each in (0, 1, 2) if os.isatty(each)]
+
 # %% ../nbs/19h_daemon.ipynb #4c577942
 class Daemon(Living):
     "A daemon for the memex in the settings `given`. `await start()`, then `await stop()`; or `await run()` until a signal."
@@ -303,10 +308,10 @@ class Daemon(Living):
         finally: self.gauges.count("turns_total", status)
 
     async def run(self) -> None:
-        "Be a daemon until SIGTERM or SIGINT. SIGHUP reads settings and rules again."
-        loop, ended, told = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        "Be a daemon until SIGTERM or SIGINT, or until its terminal is closed. SIGHUP reads settings and rules again."
+        loop, ended, told, shown = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event(), _terminals()
         for number in (signal.SIGTERM, signal.SIGINT): loop.add_signal_handler(number, ended.set)
-        loop.add_signal_handler(signal.SIGHUP, told.set)
+        loop.add_signal_handler(signal.SIGHUP, lambda: (told if all(map(os.isatty, shown)) else ended).set())
         await self.start()
         keeping = [asyncio.create_task(each) for each in (self.reload_when(told), self.show_life(), self.mind_notes())]
         notify("READY=1\nSTATUS=Listening.")

@@ -1,5 +1,5 @@
 """The daemon as people run it: a process of its own, beside the commands that use it, with signals, deaths, and a Lisp at the other end."""
-import json, os, re, shlex, shutil, signal, socket, subprocess, sys, time
+import fcntl, json, os, re, shlex, shutil, signal, socket, subprocess, sys, termios, time
 from pathlib import Path
 
 import pytest
@@ -188,6 +188,20 @@ def test_sighup_reads_the_settings_again(running, home):
         done = daemon("ask", "todo: buy stamps")
         assert done.returncode == code and ("kill -HUP" in done.stderr) == (code == 3), done.stdout + done.stderr
     assert daemon.stop() == 0
+
+
+def test_a_daemon_ends_with_its_terminal_and_leaves_nothing_behind(home):
+    "It was left running, with nobody to see it, when the window was closed: the system says so with the signal that has settings read again."
+    ours, its = os.openpty()
+    daemon = subprocess.Popen([sys.executable, "-m", "passepartout", "daemon", "--memex", str(home.memex)], env={**home.env, **TODAY}, stdin=its, stdout=its, stderr=its, cwd=ROOT,
+                              start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(its)
+    heard, path = b"", socket_path(load_settings({"memex_dir": home.memex}, environ={**home.env, **TODAY}))
+    while b"event=listening" not in heard: heard += os.read(ours, 4096)
+    os.kill(daemon.pid, signal.SIGHUP)
+    while b"event=reloaded" not in heard: heard += os.read(ours, 4096)
+    os.close(ours)
+    assert status(daemon) == 0 and not path.exists()
 
 
 def test_systemd_hears_when_it_is_ready_and_takes_the_unit(running, home):

@@ -30,7 +30,7 @@ def daemon(tcp: Annotated[bool,
            memex: Memex = None) -> None:
     """Keep one agent running for all windows and programs.
 
-    ask, chat, undo and approvals use it when it runs. SIGTERM and Ctrl-C end it, SIGHUP has it read settings and rules again."""
+    ask, chat, undo and approvals use it when it runs. SIGTERM and Ctrl-C end it, and so does closing its terminal; SIGHUP has it read settings and rules again."""
     try:
         if unit: return print_unit(memex, ("--tcp", "--port", str(port)) if tcp else ())
         if metrics: return print_metrics(memex)
