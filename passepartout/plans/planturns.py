@@ -23,7 +23,7 @@ from .planstate import STEP, PlanState, index_plans, label_record
 from .planworld import Reading, StepAsks, data_of
 from ..results import tool_error, tool_output
 from ..tools import ToolResult
-from ..turns import without_quotes
+from ..exchanges import without_quotes
 from ..verify import clear
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #1577db4a

@@ -148,7 +148,7 @@ def print_prompts(agent: Any, turns: list[dict], json_: bool) -> None:
 def print_org(agent: Any, one: str | None, session: str | None, since: float | None, limit: int | None, private: bool) -> None:
     "Print the thought journal as Org: one turn, the latest ones, or all."
     from passepartout.terminal.thoughts import org_journal
-    from passepartout.turns import recorded_turns
+    from passepartout.pastturns import recorded_turns
     turns = (recorded_turns(agent.journal, session, since) if one is None and limit is None
              else reversed(agent.trace(one, session, limit, since)))
     tag = next(iter(agent.settings.privacy_filter_tags), "")

@@ -198,7 +198,7 @@ def _verdict_text(body: dict, width: int, times: bool = False) -> str:
 def proposal_text(body: dict, width: int, told: bool) -> str:
     "Who proposes what. Laid out if it is a property list, as it came if it is not."
     who = f"{body.get('provider') or 'nobody'}" + (f" (attempt {body['attempt']})" if body.get("attempt", 1) > 1 else "")
-    from passepartout.turns import is_message
+    from passepartout.pastturns import is_message
     text = str(body.get("proposal"))
     if told and is_message(text): return f"{who}: a message"
     shown = laid_out(text, width)
@@ -268,7 +268,7 @@ def trace_lines(turn: dict, width: int = 88, times: bool = False) -> Iterable[Li
 # %% ../../nbs/terminal/20_render.ipynb #4a4d7921
 def message_text(body: dict | None) -> str:
     "What a message proposal says; something that no answer contains if it is none."
-    from passepartout.turns import is_message
+    from passepartout.pastturns import is_message
     text = str((body or {}).get("proposal"))
     if not is_message(text): return "\0"
     if not text.lstrip().startswith("("): return text.strip()
