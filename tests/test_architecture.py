@@ -12,7 +12,7 @@ LIB = ROOT / "passepartout"
 # split into on its line; a name with a star is the rest of a folder, whose rooms do not import each other. A new room is
 # placed here before it is written.
 ROOMS = """
-    lazy unseen records tuples databases collector conditions limits sensitive oneline confinement.roots confinement.descent confinement.openedpath confinement.resources edits filechanges net.addresses net.endpoints net.eventstream net.httpclient net.webclient net.pagetext
+    lazy unseen records tuples databases collector conditions limits sensitive oneline amounts confinement.roots confinement.descent confinement.openedpath confinement.resources edits filechanges net.addresses net.endpoints net.eventstream net.httpclient net.webclient net.pagetext
     symbols atoms printing plist
     frozen messages labels
     inifile settings inichange redaction.patterns redaction.keyforms redaction.openpasswords redaction.formsearch redaction.assignments redaction.nearby redaction.companions redaction.logins redaction.shaped redaction.knownvalues redaction.disguises redaction.recordtexts redaction.secrets redaction.keyrings

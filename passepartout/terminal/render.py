@@ -20,6 +20,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Iterable
 
+from ..amounts import counted
 from ..conditions import PassepartoutError
 from ..frozen import Text
 from ..lazy import Regex
@@ -210,7 +211,7 @@ def result_line(data: Any, most: int = 60) -> str:
     if isinstance(data, dict):
         return " · ".join(filter(None, [result_line(each, most) for each in data.values() if each not in ([], ())]))[:most]
     if isinstance(data, (list, tuple)):
-        return f"{len(data)} item{'s' * (len(data) > 1)}: {result_line(data[0], most)}"[:most] if data else "nothing"
+        return f"{counted(len(data), 'item')}: {result_line(data[0], most)}"[:most] if data else "nothing"
     return " ".join(clean("" if data is None else str(data)).split())[:most]
 
 # %% ../../nbs/terminal/20_render.ipynb #cd684b4c
@@ -237,7 +238,7 @@ def _answer_text(body: dict, width: int) -> str:
 
 TEXTS = {
     "backend": lambda b, w: f"{b.get('provider')} failed: {b.get('error')}",
-    "met": lambda b, w: f"where this leads ({(n := len(b.get('marks') or ()))} place{'s' * (n != 1)}{', from ' * bool(b.get('sources'))}{', '.join(b.get('sources') or ())}), to know it again",
+    "met": lambda b, w: f"where this leads ({counted(len(b.get('marks') or ()), 'place')}{', from ' * bool(b.get('sources'))}{', '.join(b.get('sources') or ())}), to know it again",
     "verdict": _verdict_text, "answer": _answer_text,
     "ask": lambda b, w: "\n".join(filter(None, (laid_out(str(b["action"]), w, without=("explanation",)) if b.get("action") else str(b.get("reason", "")), b.get("preview")))),
     "approval": lambda b, w: f"yes, and typed: {b['confirmed']}" if b.get("confirmed") else {"approved": "yes", "denied": "no" if b.get("by") in (None, "person") else f"(taken back by {b['by']})", "used": "yes, and now it is used up"}.get(b.get("state"), str(b.get("state"))),
