@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any, Awaitable, Callable
 
 from .actuators import Actuator, register_actuator, target_of
+from .amounts import counted
 from .conditions import GateError, PassepartoutError
 from .context import log_about, turn_in
 from .edits import EditConflict, EditFailed, FileEdit, apply_edit
@@ -248,7 +249,7 @@ async def lasting(agent, signal: Signal, changes: tuple[Change, ...]) -> list[st
 def _lasting(agent, said: Any, changes: tuple[Change, ...]) -> list[str]:
     where, reasons = " and ".join(c.path for c in changes), []
     if found := uncovered(changes, getattr(agent.settings, "privacy_filter_tags", ())):
-        reasons.append(f"It would take the private mark off {len(found)} line{'' if len(found) == 1 else 's'} in {where}: from then on any model may read them.")
+        reasons.append(f"It would take the private mark off {counted(len(found), 'line')} in {where}: from then on any model may read them.")
     if found := awakened(changes, said.hold):
         files, kinds = (" and ".join(dict.fromkeys(each)) for each in zip(*found))
         reasons.append(f"It would write something into {files} that a program carries out when the note is opened, shown or exported: {kinds}.")

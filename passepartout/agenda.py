@@ -16,6 +16,7 @@ from datetime import date, time, timedelta
 from itertools import compress, islice
 from typing import Iterable, Iterator, Sequence
 
+from .amounts import counted
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .org import Node, Outline, plain_text
@@ -246,7 +247,7 @@ def say_when(item: Item) -> str:
     "The first column: time, kind, and how late or soon."
     clock = f"{item.at:%H:%M}" + (f"-{item.until:%H:%M}" if item.until else "") if item.at and not item.days else ""
     far = abs(item.days)
-    days = f"{far} day{'s' if far != 1 else ''}"
+    days = counted(far, "day")
     word = "habit" if item.habit else {"deadline": "due", "scheduled": "scheduled"}.get(item.kind, "")
     if item.days < 0: word = f"{word} {days} ago" if far > 1 else f"{word} yesterday"
     if item.days > 0: word = f"{word} in {days}"

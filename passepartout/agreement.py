@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .amounts import listed
 from .messages import Action
 from .unseen import UNSEEN
 
@@ -69,7 +70,7 @@ def difference(one: Action, other: Action, names: tuple[str, str]) -> str:
         odd = not (x[at:at + 1] + y[at:at + 1]).isascii() or unicodedata.normalize("NFKC", x) == unicodedata.normalize("NFKC", y)
         told.append(f"{spelled(name)}: {_shown(x, at)} ({names[0]}) or {_shown(y, at)} ({names[1]})"
                     + (f", which differ at character {at + 1}: {_character(x, at)} or {_character(y, at)}" if odd else ""))
-    return "; ".join(told[:8]) + (f"; and {len(told) - 8} more" if len(told) > 8 else "")
+    return listed(told, 8)
 
 # %% ../nbs/15b_agreement.ipynb #be5a0ffa
 def disagreement(proposals: Sequence[tuple[str, Action]], asked: int, silent: Sequence[str] = ()) -> str:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import passepartout
+from .amounts import counted
 from .consent import grants
 from .plans import planstate
 from .archive import ArchiveError, Reader, pack, unpack
@@ -78,7 +79,7 @@ class Backup:
 
     def told(self) -> str:
         "That in sentences."
-        held = (f"The chain holds: {self.records:,} record{'s' if self.records != 1 else ''}." if self.verdict.ok
+        held = (f"The chain holds: {counted(self.records, 'record')}." if self.verdict.ok
                 else f"The chain does not hold: {self.verdict.problem}")
         return f"The record of {self.memex} as it was at {self.made}. {held}"
 

@@ -22,7 +22,9 @@ from .plans.plandesk import PlanWindow
 from .plist import Keyword
 from .previews import AT_HOME, for_channel, foresee, holds_private
 from .tuples import NamedTuple
-from .turns import REFUSED, Reply, Turn, recorded_turn
+from .exchanges import REFUSED
+from .pastturns import recorded_turn
+from .turns import Reply, Turn
 from .undo import UNDO, fewer_than, nothing_left, others_standing, taken_back, undo_action, undo_groups
 from .verify import Judgement, judge, normalise
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .amounts import counted
 from .conditions import PassepartoutError
 from .oneline import short_line
 from .awareness.fovea import find_row, rows_of
@@ -111,7 +112,7 @@ async def take_back(agent: Any, session: str, given: Mapping, source: Any) -> di
     "Take back the last `count` requests of a session, or all after the turn `turn`."
     keep, count = given.get("turn"), int(given.get("count") or 1)
     plan, notes = (plan_rewind(agent.journal, session, keep, count), []) if given.get("dry") else rewind(agent, session, keep, count)
-    told = [f"{'Would take' if given.get('dry') else 'Took'} back {len(plan.said)} request{'s' if len(plan.said) != 1 else ''}"
+    told = [f"{'Would take' if given.get('dry') else 'Took'} back {counted(len(plan.said), 'request')}"
             + (f", from “{short_line(plan.said[0])}” on." if plan.said else "."), *notes]
     if plan.edits and not given.get("edits"):
         told.append(f"The edits stand: {', '.join(plan.edits[:5])}{' and more' if len(plan.edits) > 5 else ''}. /rewind edits takes them "

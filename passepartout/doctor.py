@@ -17,11 +17,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .agent import run_anywhere
+from .amounts import counted, listed
 from .conditions import PassepartoutError
 from .health import Finding, examine, health_of, rule_findings
 from .checkup.machinecheck import check_disk, check_python, check_sandbox, check_sqlite
 from .checkup.notecheck import check_index, check_notes
-from .checkup.patient import Patient, listed
+from .checkup.patient import Patient
 from .checkup.recordcheck import check_daemon, check_journal, check_locks
 from .checkup.rights import check_files
 from .rulefile import load_rules
@@ -39,7 +40,7 @@ def check_rules(patient: Patient) -> Iterator[Any]:
     "Whether the person's rules can be read and are in force."
     files = [path for path in (patient.config / "rules.ini", patient.config / "rules.org") if path.exists()]
     book = patient.agent.permissions.book if patient.agent is not None else load_rules(patient.config / "rules.ini")
-    yield f"{len(book.rules)} rule{'' if len(book.rules) == 1 else 's'} of your own" + (", each tried on its examples."
+    yield f"{counted(len(book.rules), 'rule')} of your own" + (", each tried on its examples."
             if patient.agent is not None else " can be read.")
     if patient.agent is None: yield from rule_findings(book.problems)
     elif files and not book.path:

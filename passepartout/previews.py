@@ -19,6 +19,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
+from .amounts import counted
 from .conditions import PassepartoutError
 from .edits import EditFailed, FileEdit, digest
 from .lazy import Regex
@@ -159,7 +160,7 @@ def _heading(change: Change, lines: Sequence[str]) -> str:
 
 # %% ../nbs/16b_previews.ipynb #4a04ee38
 def _counted(lines: Sequence[str]) -> str:
-    count = lambda sign, what: f"{n:,} line{'s' if n != 1 else ''} {what}" if (n := sum(line[:1] == sign for line in lines)) else ""
+    count = lambda sign, what: f"{counted(n, 'line')} {what}" if (n := sum(line[:1] == sign for line in lines)) else ""
     return ", ".join(filter(None, (count("+", "added"), count("-", "removed"))))
 
 # %% ../nbs/16b_previews.ipynb #eddda4c9

@@ -21,7 +21,9 @@ from .messages import (CALL, CLI, EVENT, MESSAGE, ORIGINS, PERSON, TOOL_OUTPUT, 
                                    Label, Rejected, Signal, Verdict, pick)
 from .reason import parse_proposal
 from .tuples import NamedTuple
-from .turns import RECENT, Exchange, Turn, Turns, recorded_turns
+from .exchanges import RECENT, Exchange
+from .pastturns import recorded_turns
+from .turns import Turn, Turns
 from .verify import explain, judge, word_for
 
 # %% ../nbs/19b_replay.ipynb #418e3ac4

@@ -19,7 +19,7 @@ from .oneline import short_line, shown
 from .storage.journalfile import is_alive
 from .storage.ledger import genuine_record
 from .tuples import NamedTuple
-from .turns import taken_back
+from .exchanges import taken_back
 from .undo import undo_groups, undoable
 
 # %% ../nbs/17k_sessions.ipynb #346c589c

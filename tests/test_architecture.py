@@ -12,7 +12,7 @@ LIB = ROOT / "passepartout"
 # split into on its line; a name with a star is the rest of a folder, whose rooms do not import each other. A new room is
 # placed here before it is written.
 ROOMS = """
-    lazy unseen records tuples databases collector conditions limits sensitive oneline confinement.roots confinement.descent confinement.openedpath confinement.resources edits filechanges net.addresses net.endpoints net.eventstream net.httpclient net.webclient net.pagetext
+    lazy unseen records tuples databases collector conditions limits sensitive oneline amounts confinement.roots confinement.descent confinement.openedpath confinement.resources edits filechanges net.addresses net.endpoints net.eventstream net.httpclient net.webclient net.pagetext
     symbols atoms printing plist
     frozen messages labels
     inifile settings inichange redaction.patterns redaction.keyforms redaction.openpasswords redaction.formsearch redaction.assignments redaction.nearby redaction.companions redaction.logins redaction.shaped redaction.knownvalues redaction.disguises redaction.recordtexts redaction.secrets redaction.keyrings
@@ -20,18 +20,18 @@ ROOMS = """
     storage.chain storage.breaks storage.journalfile storage.store storage.ledger storage.erasure journal
     objects changes memory recall
     org outline.bullets outline.recurrences outline.frontmatter outline.markdown outline.privacy outline.properties awareness.budget awareness.measure outline.elements outline.links outline.live outline.timestamps outline.diarydates agenda awareness.views wallclock search notes capture outline.rewrite outline.renames outline.logbook outline.planning outline.priorities outline.states outline.insertions outline.moves outline.bodytext outline.checkboxes skillfiles.skillchild tangling.headerargs tangling.sourceblocks tangling.noweb tangling.setupfiles tangling.tablevalues tangling.tangle tangling.tanglefiles skillfiles.pagelines tangling.chapter
-    indexing.identity indexing.entries indexing.indexfile indexing.identbook indexing.notefiles indexing.filerows indexing.index indexing.query indexing.ranking indexing.finding targets indexing.objectsource indexing.inotify indexing.watch indexing.upkeep awareness.periphery awareness.fovea indexing.embeddings indexing.lent indexing.meaning
+    indexing.identity indexing.entries indexing.indexfile indexing.identbook indexing.notefiles indexing.database indexing.filerows indexing.sweep indexing.index indexing.query indexing.ranking indexing.finding targets indexing.objectsource indexing.inotify indexing.watch indexing.upkeep awareness.periphery awareness.fovea indexing.embeddings indexing.lent indexing.meaning
     awareness.summaries context
     schedule skills skillfiles.skillpage
     toolbelt.declarations tools rules rulefile toolbelt.notesource toolbelt.findtool toolbelt.firstlines toolbelt.agendatool toolbelt.notetools toolbelt.addressing toolbelt.edittools toolbelt.web
     shell.script shell.words shell.places shell.syscalls shell.sandbox shell.tree shell.reader shell.plain shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.named shell.later shell.standfor shell.talk shell.within shell.carried shell.writings shell.findings shell.single shell.judge shell.inside shell.run shell.* skillfiles.skilljail toolbelt.walks toolbelt.reach toolbelt.bounds toolbelt.steady toolbelt.commandrules toolbelt.commandrun toolbelt.shelltool toolbelt.filesearch toolbelt.filetools
     plan plans.planrun plans.deciders plans.plantext
     normaliser askgate clearances verify
-    cascade.breaker cascade.prices cascade.purse cascade.meter cascade.selector cascade.suppliers cascade.showing cascade.askone backends reflex.dates reflex.spans reflex.whens reflex.repetitions reflex.german reflex.doubts reflex.captures reflex.reminders reflex.commands reflex.lookups reflex.filenames reflex.editcalls reflex.edits reflex.reading reflex.agendas reflex.searches reflex.tasklists reflex.questions reflex.journals reflex.sequences reflex.answers reflex.birthdays reflex.hours reflex.files reflex.scopes reflex.replies reflex.reasons reflex.guesses reflex.paraphrases reflex.passed reflex.grammar providers.reflex providers.proposals providers.dialect providers.failures providers.ahead providers.wire providers.* providers.gguf providers.catalogue
+    cascade.breaker cascade.prices cascade.purse cascade.meter cascade.selector cascade.suppliers cascade.showing cascade.askone backends reflex.dates reflex.spans reflex.whens reflex.repetitions reflex.german reflex.doubts reflex.captures reflex.reminders reflex.commands reflex.lookups reflex.filenames reflex.statecalls reflex.datecalls reflex.editcalls reflex.edits reflex.reading reflex.agendas reflex.searches reflex.tasklists reflex.questions reflex.journals reflex.sequences reflex.answers reflex.birthdays reflex.hours reflex.files reflex.scopes reflex.replies reflex.reasons reflex.guesses reflex.paraphrases reflex.passed reflex.grammar providers.reflex providers.proposals providers.dialect providers.failures providers.ahead providers.wire providers.* providers.gguf providers.catalogue
     provenance echoes flow typed
     perceive agreement
     claims reason lookonly previews actuators results
-    previews act turns prompts drafts consent.approvals consent.grants consent.endorsements undo sessions services consent.asks consent.attestations plans.planstate plans.planworld plans.planturns plans.plandesk retention archive health skillfiles.skilltalk skillfiles.skillmemory skillfiles.skillfolders skillfiles.skillbook skillfiles.skillwatch skillfiles.skilltools
+    previews act exchanges pastturns turns prompts drafts consent.approvals consent.grants consent.endorsements undo sessions services consent.asks consent.attestations plans.planstate plans.planworld plans.planturns plans.plandesk retention archive health skillfiles.skilltalk skillfiles.skillmemory skillfiles.skillfolders skillfiles.skillbook skillfiles.skillwatch skillfiles.skilltools
     loop
     gates.*
     diary jobs

@@ -21,7 +21,8 @@ from passepartout.agenda import agenda
 from passepartout.indexing import finding
 from passepartout.indexing.finding import agenda_indexed, find_indexed, make_hits
 from passepartout.indexing.identity import headings, match_headings, own_hashes, tree_hashes
-from passepartout.indexing.index import Index, Refreshed
+from passepartout.indexing.index import Index
+from passepartout.indexing.sweep import Refreshed
 from passepartout.indexing.indexfile import IndexFailed
 from passepartout.outline.links import LinkTargets, backlinks
 from passepartout.notes import NoteCache, parse_note, read_notes
@@ -502,7 +503,7 @@ from passepartout.indexing.index import Index
 from passepartout.confinement.resources import Root
 index = Index(Root(sys.argv[1]), sys.argv[2])
 print("ready", flush=True)
-import passepartout.indexing.index as module
+import passepartout.indexing.sweep as module
 module.BATCH_FILES = 2
 index.refresh(progress=lambda done, of, path: print(done, flush=True))
 """
@@ -621,7 +622,7 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(place, tmp_path):
 
 
 def test_words_of_what_is_gone_are_dropped_in_the_end(place, monkeypatch):
-    monkeypatch.setattr("passepartout.indexing.index.RENEW", 50)
+    monkeypatch.setattr("passepartout.indexing.sweep.RENEW", 50)
     root = Root(place)
     index = Index(root)
     for n in range(40):
@@ -653,7 +654,7 @@ def test_threads_share_an_index(place):
 
 def test_what_goes_on_by_itself_goes_on_after_a_large_sweep(tmp_path, monkeypatch):
     import gc
-    monkeypatch.setattr("passepartout.indexing.index.BATCH_BYTES", 1_000)
+    monkeypatch.setattr("passepartout.indexing.sweep.BATCH_BYTES", 1_000)
     for n in range(4): (tmp_path / f"{n}.org").write_text(f"* heading {n}\n" + "words of it\n" * 50)
     index = Index(Root(tmp_path), tmp_path / ".index.sqlite")
     merging = lambda: index.db.execute("SELECT v FROM words_config WHERE k = 'automerge'").fetchone()[0]
@@ -664,7 +665,7 @@ def test_what_goes_on_by_itself_goes_on_after_a_large_sweep(tmp_path, monkeypatc
     (tmp_path / "5.org").write_text("* five\n" + "more of it\n" * 200)
     with pytest.raises(RuntimeError): index.refresh(progress=fail)
     assert gc.isenabled() and merging() == 0                       # as after a kill; the next sweep looks after it
-    monkeypatch.setattr("passepartout.indexing.index.BATCH_BYTES", 4_000_000)
+    monkeypatch.setattr("passepartout.indexing.sweep.BATCH_BYTES", 4_000_000)
     index.refresh()
     assert merging() == 4
     index.close()

@@ -17,7 +17,8 @@ from hypothesis import given, settings, strategies as st
 from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.indexing.finding import IndexedNotes
-from passepartout.indexing.index import Index, Refreshed
+from passepartout.indexing.index import Index
+from passepartout.indexing.sweep import Refreshed
 from passepartout.notes import NoteCache
 from passepartout.toolbelt.notesource import ReadNotes
 from passepartout.confinement.resources import Root, resolve

@@ -242,7 +242,7 @@ async def test_a_private_note_is_not_shown_on_a_channel_of_others(tmp_path, sour
     for text in (str(reply), asked.summary, asked.preview, *(p.summary + p.preview for p in agent.pending()), *(p.summary for p in agent.pending(source=source)), *seen): assert "rash" not in text and "* Garden" not in text
     assert "on your own machine" in asked.preview and "+Dig it." in agent.pending(source="cli")[0].preview
     from passepartout.terminal.thoughts import org_journal
-    from passepartout.turns import recorded_turns
+    from passepartout.pastturns import recorded_turns
     assert "rash" not in "\n".join(org_journal(agent.journal, recorded_turns(agent.journal)))
     await agent.approve(asked.id, asked.code, source=source)
     assert "Dig it." in note(agent, "diary.org").read_text()

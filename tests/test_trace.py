@@ -16,7 +16,7 @@ from passepartout.journal import Journal
 from passepartout.org import parse_org
 from passepartout.terminal.render import clean, trace_lines
 from passepartout.terminal.thoughts import is_private, org_journal, plain_words, quoted, source_block, turn_lines
-from passepartout.turns import recorded_turn, recorded_turns
+from passepartout.pastturns import recorded_turn, recorded_turns
 from test_approvals import asking
 from test_cli import forks, home
 from test_emacs import EMACS, ask as ask_emacs

@@ -14,7 +14,7 @@ from passepartout.skills import Skill, SkillRegistry
 from passepartout.agent import Agent
 from passepartout.messages import PERSON, Label
 from passepartout.tools import Effects, Parameter, Tool, ToolRegistry
-from passepartout.turns import parts
+from passepartout.pastturns import parts
 from passepartout.verify import ANYTHING, MANDATORY, ROUNDS, ClearanceTable, Manifest, clear, interpret, is_spared, judge, judgement_record, lines_of, normalise
 
 SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "go"}, "meta": {"source": "cli", "session": "main"}})

@@ -6,7 +6,8 @@ import pytest
 from waits import until
 
 from passepartout.indexing import watch
-from passepartout.indexing.index import Index, Refreshed
+from passepartout.indexing.index import Index
+from passepartout.indexing.sweep import Refreshed
 from passepartout.indexing.inotify import Notice, Watching, calls
 from passepartout.confinement.resources import Root
 from passepartout.skillfiles.skillwatch import SkillWatch

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..agent import own_places
+from ..amounts import counted, listed
 from ..indexing.embeddings import semantic_state
 from ..indexing.finding import broken_indexed
 from ..health import Finding
@@ -31,7 +32,7 @@ from ..lazy import Regex
 from ..indexing.notefiles import CONFLICT, read_file
 from ..outline.markdown import STATES
 from ..notes import NotText, decode, is_template, parse_note
-from .patient import Patient, counted, listed
+from .patient import Patient
 from ..confinement.resources import resolve
 from ..confinement.roots import PathRefused, Root
 

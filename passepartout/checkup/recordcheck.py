@@ -21,10 +21,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ..amounts import listed
 from ..conditions import PassepartoutError
 from ..health import Finding, chain_findings, clock_findings, effect_findings
 from ..journal import Journal, JournalError
-from .patient import Patient, listed
+from .patient import Patient
 from ..previews import visible
 from ..protocol import frame_message, read_frame_sync
 from .rights import mode_findings

@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ..amounts import counted
 from ..consent.grants import Grants
 from ..messages import CALL, MESSAGE, NOTHING, PLAN, Action, ApprovalRequired, Rejected, Signal, pick
 from ..oneline import cited
@@ -322,7 +323,7 @@ class KeptOut:
 
     def remark(self) -> str:
         counts = Counter(self.files.values())
-        return " ".join(f"Left out, because of the rule “{name}”: {count:,} file{'s' * (count != 1)}." for name, count in counts.items())
+        return " ".join(f"Left out, because of the rule “{name}”: {counted(count, 'file')}." for name, count in counts.items())
 
 # %% ../../nbs/gates/permissions.ipynb #a330b5b0
 def kept_out(mine: Permissions, tool: Tool, args: Mapping[str, Any], places: Places) -> KeptOut | None:

@@ -19,7 +19,8 @@ from datetime import date
 from ..agenda import Facts, Item, check_range, dates_its_line, first_title, foremost, listed, make_item, sort_key
 from ..conditions import PassepartoutError
 from .entries import HABIT, LIVE, ONCE, OPEN, OUT_OF_SIGHT, hidden_of, index_words, read_expression, read_stamp
-from .index import Contradiction, Index
+from .database import Contradiction
+from .index import Index
 from .notefiles import file_mark
 from ..notes import MOST_BYTES, Notes, decode
 from ..org import plain_text

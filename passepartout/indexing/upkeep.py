@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..conditions import PassepartoutError
-from .index import Index, Refreshed
+from .index import Index
+from .sweep import Refreshed
 from ..confinement.roots import astray
 from .watch import can_watch, watch_notes
 

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..conditions import PassepartoutError
-from .index import Index, Refreshed, hidden
+from .index import Index
+from .sweep import Refreshed, hidden
 from .inotify import Notice, Watching, calls
 from ..notes import SUFFIXES
 

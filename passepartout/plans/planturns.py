@@ -13,6 +13,7 @@ import os
 from typing import Any
 
 from ..act import tell
+from ..amounts import counted
 from ..consent.attestations import Attests
 from ..conditions import GateError, PassepartoutError
 from ..flow import follows_link
@@ -23,7 +24,7 @@ from .planstate import STEP, PlanState, index_plans, label_record
 from .planworld import Reading, StepAsks, data_of
 from ..results import tool_error, tool_output
 from ..tools import ToolResult
-from ..turns import without_quotes
+from ..exchanges import without_quotes
 from ..verify import clear
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #1577db4a
@@ -90,7 +91,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     done = sum(not reply.get("hole") for reply in state.replies.values())
     if answer is None:
         return tool_output(agent, signal.evolve(label=agent.influence(signal)), "plan",
-                           ToolResult(f"The plan was carried out in {done} step{'s' * (done != 1)}.{left}", label=agent.influence(signal)))
+                           ToolResult(f"The plan was carried out in {counted(done, 'step')}.{left}", label=agent.influence(signal)))
     return await tell(agent, signal.evolve(label=signal.label.join(label_of(answer))), as_word(answer) + left)
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #1a7a1762

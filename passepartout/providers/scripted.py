@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Awaitable, Callable, Iterator
 
+from ..amounts import counted
 from ..conditions import PassepartoutError
 from ..records import record
 
@@ -104,7 +105,7 @@ def make_scripted(path_or_text: str | Path, *, name: str = "scripted") -> Backen
         while position < len(steps):
             step, position = steps[position], position + 1
             if step.on is None or sensor is None or step.on == sensor: return await perform(step)
-        return {"status": "error", "message": f"The script of {name} is over after {len(steps)} answer{'s' * (len(steps) != 1)}."}
+        return {"status": "error", "message": f"The script of {name} is over after {counted(len(steps), 'answer')}."}
     return scripted
 
 # %% ../../nbs/providers/scripted.ipynb #ad7c2ab6

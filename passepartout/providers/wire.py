@@ -17,6 +17,7 @@ from functools import partial
 from threading import Thread
 from typing import Any
 
+from ..amounts import counted
 from ..backends import BackendFailure
 from ..awareness.budget import utf8_bound
 from ..conditions import PassepartoutError
@@ -117,7 +118,7 @@ class Listed(Keyed):
     async def check(self) -> str:
         "Does it answer, without being asked anything? In a sentence; `BackendFailure` when it does not."
         count = len(await self.models())
-        return f"{self.name} answers at {self.endpoint.host}, and lists {count} model{'' if count == 1 else 's'}."
+        return f"{self.name} answers at {self.endpoint.host}, and lists {counted(count, 'model')}."
 
 # %% ../../nbs/providers/wire.ipynb #84ece528
 class Explaining(Listed):

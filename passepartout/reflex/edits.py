@@ -22,7 +22,8 @@ from ..outline.privacy import is_private
 from ..org import Outline
 from .captures import Request, decline, letter_for
 from .commands import Command, read_command, show_command
-from .editcalls import carry_out, check_off
+from .editcalls import carry_out
+from .statecalls import check_off
 from .lookups import Match, NotesChanged, Surroundings, way_of, clear, look_up, ENDING, Outcome, Question, question
 from .reminders import remind
 from .whens import HOURS_IN_WORDS

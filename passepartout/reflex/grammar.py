@@ -26,7 +26,7 @@ from .birthdays import birthdays, told_birthday
 from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
 from .commands import Command
 from .dates import NoSuchDate, say_day
-from .editcalls import items_of
+from .statecalls import items_of
 from .edits import by_number, by_reference, by_words, corrected_title, edit, look, number_in, open_question, remind_of_it, settled
 from .filenames import touches_few
 from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, page_to_read, read_there, unknown_file

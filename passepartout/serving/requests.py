@@ -32,7 +32,7 @@ from ..messages import CLI
 from ..perceive import receive
 from ..plist import Keyword, key_name
 from ..reason import read_ahead
-from ..turns import only_refused, only_tried
+from ..pastturns import only_refused, only_tried
 
 # %% ../../nbs/serving/19f_requests.ipynb #9748d126
 class Refused(PassepartoutError):

@@ -11,6 +11,7 @@ __all__ = ['MOST_COUNTED', 'files_in', 'loss']
 import os
 from collections.abc import Iterator, Sequence
 
+from ..amounts import counted
 from ..confinement.resources import where
 from ..confinement.roots import PathRefused, Root
 from .harm import CONFIRM, operands_of, harm, overwritten, thrown_away
@@ -44,7 +45,7 @@ def _plain(name: str) -> str:
 
 # %% ../../nbs/shell/loss.ipynb #1849198a
 def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}" if count <= MOST_COUNTED else f"more than {MOST_COUNTED} {what}s"
+    return counted(count, what) if count <= MOST_COUNTED else f"more than {MOST_COUNTED} {what}s"
 
 # %% ../../nbs/shell/loss.ipynb #0fda998a
 def _phrase(command: Simple, roots: Sequence[Root], here: str) -> str:

@@ -22,6 +22,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from ..amounts import counted
 from ..consent.approvals import confirms
 from .commandline import AsJson, Memex, as_json, booted, fail, tell
 from ..conditions import PassepartoutError
@@ -148,7 +149,7 @@ def print_prompts(agent: Any, turns: list[dict], json_: bool) -> None:
 def print_org(agent: Any, one: str | None, session: str | None, since: float | None, limit: int | None, private: bool) -> None:
     "Print the thought journal as Org: one turn, the latest ones, or all."
     from passepartout.terminal.thoughts import org_journal
-    from passepartout.turns import recorded_turns
+    from passepartout.pastturns import recorded_turns
     turns = (recorded_turns(agent.journal, session, since) if one is None and limit is None
              else reversed(agent.trace(one, session, limit, since)))
     tag = next(iter(agent.settings.privacy_filter_tags), "")
@@ -173,7 +174,6 @@ def gate_replay(since: Annotated[str,
 # %% ../../nbs/terminal/20dc_auditcommands.ipynb #6e28b00c
 def replay_lines(report: dict, since: str) -> list[str]:
     "What came of looking back, in sentences."
-    counted = lambda n, what: f"{n:,} {what}{'' if n == 1 else 's'}"
     lines = [f"Since {since}: {counted(report['proposals'], 'proposal')} in {counted(report['turns'], 'turn')}, judged again. Nothing ran."]
     for change in report["changes"]:
         example = change["example"]
@@ -233,7 +233,7 @@ def without_versions(agent: Any, numbers: list[int]) -> dict:
     "Erase what notes held before the edits on these records, and the words of it in the index, and tell what came of it."
     from passepartout.retention import drop_versions
     done = drop_versions(agent.journal, numbers)
-    text = f"Erased: {done.images:,} earlier version{'s' * (done.images != 1)} of notes." if done.images else "There is nothing to erase."
+    text = f"Erased: {counted(done.images, 'earlier version')} of notes." if done.images else "There is nothing to erase."
     text, gone = text + ("" if done.gone else _STILL_READ), done.gone
     try:
         if agent.upkeep is not None and not agent.upkeep.index.renew(): text, gone = text + _INDEX_READ, False
@@ -247,11 +247,10 @@ def forgotten(journal: Any, numbers: list[int], held: int) -> dict:
     "Erase these texts, and tell what came of it."
     from passepartout.retention import forget
     done = forget(journal, numbers)
-    count = lambda n, what: f"{n:,} {what}{'' if n == 1 else 's'}"
-    also = [count(n, what) for n, what in ((done.images, "earlier version"), (done.plans, "Flight Plan"), (done.lines, "typed line")) if n]
-    text = (f"Erased: {count(done.records, 'text')}" + (f", {', '.join(also)}" if also else "") + "." if done.records
+    also = [counted(n, what) for n, what in ((done.images, "earlier version"), (done.plans, "Flight Plan"), (done.lines, "typed line")) if n]
+    text = (f"Erased: {counted(done.records, 'text')}" + (f", {', '.join(also)}" if also else "") + "." if done.records
             else "There is nothing to erase.")
-    if held: text += f" {count(held, 'text')} stayed: something unfinished rests on {'it' if held == 1 else 'them'}."
+    if held: text += f" {counted(held, 'text')} stayed: something unfinished rests on {'it' if held == 1 else 'them'}."
     if not done.gone: text += _STILL_READ
     return {"text": text, "records": done.records, "images": done.images, "plans": done.plans, "lines": done.lines, "held": held,
             "gone": done.gone}
@@ -276,7 +275,7 @@ def journal_accept(memex: Memex = None, json_: AsJson = False) -> None:
         if not confirms(typed, seen.phrase): fail("Nothing was accepted.", 1, json_)
         ended = accept(journal, seen, user=getpass.getuser(), terminal=os.ttyname(sys.stdin.fileno()))
         tell(f"It is on the record, and the chain holds again: {journal.seq:,} records."
-             + (f" {ended} permission{'s' if ended != 1 else ''} ended." if ended else ""))
+             + (f" {counted(ended, 'permission')} ended." if ended else ""))
 
 # %% ../../nbs/terminal/20dc_auditcommands.ipynb #a4e3b597
 @contextmanager

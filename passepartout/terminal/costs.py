@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from ..amounts import counted
 from ..cascade.prices import NANO, dollars
 from ..cascade.purse import Call, Reckoning, limits_of, midnight_after
 
@@ -25,14 +26,14 @@ def day_lines(rows: list[dict], several: bool = False) -> Iterator[str]:
         for row in found:
             where = f"{row['memex']}/{row['session']}" if several else row["session"]
             money = "no known price" if row["unpriced"] == row["calls"] else dollars(row["money"])
-            yield f"  {row['provider']} {row['model']}  {where or '-'}  {row['calls']:,} call{'s' * (row['calls'] != 1)}, {row['read']:,} tokens read, {row['written']:,} written  {money}"
+            yield f"  {row['provider']} {row['model']}  {where or '-'}  {counted(row['calls'], 'call')}, {row['read']:,} tokens read, {row['written']:,} written  {money}"
     if rows: yield f"Together: {dollars(sum(row['money'] for row in rows))}"
 
 # %% ../../nbs/terminal/20aa_costs.ipynb #56bfba84
 def missing_lines(rows: list[dict]) -> Iterator[str]:
     "What the sums leave out or only bound: calls without a price, calls that were never settled, and calls that nobody counted but this program."
     total = {name: sum(row[name] for row in rows) for name in ("unpriced", "open", "counted")}
-    calls = lambda name: f"{total[name]:,} call{'s' * (total[name] != 1)}"
+    calls = lambda name: counted(total[name], "call")
     if total["unpriced"]:
         yield f"Not in these sums: {calls('unpriced')} whose price nobody knows. Say it with provider_prices, or install passepartout[prices]."
     if total["open"]: yield f"Not settled, because under way or broken off, and counted with the most they could take: {calls('open')}."

@@ -20,6 +20,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Iterable
 
+from ..amounts import counted
 from ..conditions import PassepartoutError
 from ..frozen import Text
 from ..lazy import Regex
@@ -198,7 +199,7 @@ def _verdict_text(body: dict, width: int, times: bool = False) -> str:
 def proposal_text(body: dict, width: int, told: bool) -> str:
     "Who proposes what. Laid out if it is a property list, as it came if it is not."
     who = f"{body.get('provider') or 'nobody'}" + (f" (attempt {body['attempt']})" if body.get("attempt", 1) > 1 else "")
-    from passepartout.turns import is_message
+    from passepartout.pastturns import is_message
     text = str(body.get("proposal"))
     if told and is_message(text): return f"{who}: a message"
     shown = laid_out(text, width)
@@ -210,7 +211,7 @@ def result_line(data: Any, most: int = 60) -> str:
     if isinstance(data, dict):
         return " · ".join(filter(None, [result_line(each, most) for each in data.values() if each not in ([], ())]))[:most]
     if isinstance(data, (list, tuple)):
-        return f"{len(data)} item{'s' * (len(data) > 1)}: {result_line(data[0], most)}"[:most] if data else "nothing"
+        return f"{counted(len(data), 'item')}: {result_line(data[0], most)}"[:most] if data else "nothing"
     return " ".join(clean("" if data is None else str(data)).split())[:most]
 
 # %% ../../nbs/terminal/20_render.ipynb #cd684b4c
@@ -237,7 +238,7 @@ def _answer_text(body: dict, width: int) -> str:
 
 TEXTS = {
     "backend": lambda b, w: f"{b.get('provider')} failed: {b.get('error')}",
-    "met": lambda b, w: f"where this leads ({(n := len(b.get('marks') or ()))} place{'s' * (n != 1)}{', from ' * bool(b.get('sources'))}{', '.join(b.get('sources') or ())}), to know it again",
+    "met": lambda b, w: f"where this leads ({counted(len(b.get('marks') or ()), 'place')}{', from ' * bool(b.get('sources'))}{', '.join(b.get('sources') or ())}), to know it again",
     "verdict": _verdict_text, "answer": _answer_text,
     "ask": lambda b, w: "\n".join(filter(None, (laid_out(str(b["action"]), w, without=("explanation",)) if b.get("action") else str(b.get("reason", "")), b.get("preview")))),
     "approval": lambda b, w: f"yes, and typed: {b['confirmed']}" if b.get("confirmed") else {"approved": "yes", "denied": "no" if b.get("by") in (None, "person") else f"(taken back by {b['by']})", "used": "yes, and now it is used up"}.get(b.get("state"), str(b.get("state"))),
@@ -268,7 +269,7 @@ def trace_lines(turn: dict, width: int = 88, times: bool = False) -> Iterable[Li
 # %% ../../nbs/terminal/20_render.ipynb #4a4d7921
 def message_text(body: dict | None) -> str:
     "What a message proposal says; something that no answer contains if it is none."
-    from passepartout.turns import is_message
+    from passepartout.pastturns import is_message
     text = str((body or {}).get("proposal"))
     if not is_message(text): return "\0"
     if not text.lstrip().startswith("("): return text.strip()

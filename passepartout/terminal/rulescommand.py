@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..amounts import counted
 from .commandline import AsJson, Memex, as_json, as_typed, booted, fail, tell
 from ..conditions import PassepartoutError
 
@@ -21,7 +22,7 @@ def verdict_line(told: dict[str, Any]) -> str:
     "What a rule would have decided, in a sentence."
     count = told["questions"]
     said = "as you said" if not told["otherwise"] else f"{told['as_you_said']} as you said, {told['otherwise']} otherwise"
-    return f"It would have answered {count} question{'s' * (count != 1)} ({said}); of {told['asks_without']} questions under today's rules, {told['asks_with']} would be left."
+    return f"It would have answered {counted(count, 'question')} ({said}); of {told['asks_without']} questions under today's rules, {told['asks_with']} would be left."
 
 # %% ../../nbs/terminal/20di_rulescommand.ipynb #390f6eb2
 def rules_list(memex: Memex = None, json_: AsJson = False) -> None:

@@ -53,7 +53,8 @@ def transcript(journal: Any, session: str, private: bool = False, tag: str = "")
     import re
     from passepartout.terminal.thoughts import is_private, plain_words, quoted
     from passepartout.outline.timestamps import write_stamp
-    from passepartout.turns import recorded_turns, taken_back
+    from passepartout.exchanges import taken_back
+    from passepartout.pastturns import recorded_turns
     gone, left_out = taken_back(journal, session), 0
     yield f"#+TITLE: {plain_words(f'Session {session}')}"
     if private and tag: yield f"#+FILETAGS: :{re.sub(r'[^A-Za-z0-9_@]', '', tag)}:"

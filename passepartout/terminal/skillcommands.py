@@ -17,6 +17,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from ..amounts import counted
 from .commandline import AsJson, Memex, as_json, fail, settings_of, tell
 from ..conditions import PassepartoutError
 
@@ -121,7 +122,7 @@ def checked(book: Any, path: Path, data: bytes) -> str:
     if why := book.untestable(): raise SkillError(f"{page.path.name} reads well, and was not tested: {why}")
     passed, why = test_skill(page, book.wrap, book.limits)
     if why: raise SkillError(why)
-    return f"{page.path.name}: the skill {page.name} is in order; it defines {', '.join(page.parts)}, and {len(passed)} test{'' if len(passed) == 1 else 's'} passed."
+    return f"{page.path.name}: the skill {page.name} is in order; it defines {', '.join(page.parts)}, and {counted(len(passed), 'test')} passed."
 
 # %% ../../nbs/terminal/20h_skillcommands.ipynb #7a600b77
 def skills_load(files: Annotated[list[str],

@@ -15,6 +15,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from ..amounts import counted
 from .commandline import fail, tell
 from ..tangling.headerargs import TangleError
 
@@ -102,5 +103,5 @@ def told_differences(planned: list) -> int:
     if wrong:
         tell("The same command without --check writes " + ("it." if len(wrong) == 1 else "them.")
              + (" What differs was changed by somebody: --force overwrites it." if any(each.state == "foreign" for each in wrong) else ""))
-    if not wrong: tell(f"{len(planned)} file{'' if len(planned) == 1 else 's'}: as the pages say.")
+    if not wrong: tell(f"{counted(len(planned), 'file')}: as the pages say.")
     return 1 if wrong else 0

@@ -17,7 +17,7 @@ from ..lazy import Regex
 from ..oneline import short_line
 from .render import SIGNS, TEXTS, laid_out, plain_body, spelled
 from ..outline.timestamps import write_stamp
-from ..turns import recorded_turn
+from ..pastturns import recorded_turn
 
 # %% ../../nbs/terminal/20aa_thoughts.ipynb #12dda858
 def plain_words(text: object, most: int = 70) -> str:

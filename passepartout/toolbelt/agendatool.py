@@ -15,6 +15,7 @@ from datetime import date, datetime, time, timedelta
 from itertools import compress
 
 from ..agenda import Item, foremost, render_agenda, say_day, say_item
+from ..amounts import listed
 from ..conditions import PassepartoutError
 from .firstlines import before_days, before_list
 from .notesource import Source, notes_label
@@ -49,8 +50,7 @@ def read_clock(text: str) -> time | None:
 def say_places(what: str, found: Sequence[str], most: int) -> str:
     "One sentence that names the first `most` places; empty when there are none."
     if not found: return ""
-    more = f"; and {len(found) - most} more" if len(found) > most else ""
-    return f"{what}: {'; '.join(found[:most])}{more}."
+    return f"{what}: {listed(found, most)}."
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #10e0ca9c
 def say_broken(found: Iterable[tuple[str, int, str]], most: int = 5) -> str:

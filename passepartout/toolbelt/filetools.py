@@ -11,6 +11,7 @@ __all__ = ['MOST_NAMES', 'MOST_LINES', 'REPLACES', 'TAKES', 'PATH', 'opened_text
 # %% ../../nbs/toolbelt/12f_filetools.ipynb #0ddc3e64
 from collections.abc import Sequence
 
+from ..amounts import counted
 from ..edits import FileEdit
 from .edittools import Note
 from .filesearch import SearchError, search_files
@@ -35,7 +36,7 @@ def opened_text(file: OpenedPath) -> Note:
 def count_lines(text: str) -> str:
     "How many lines a text has, in words."
     count = text.count("\n") + (not text.endswith("\n") if text else 0)
-    return f"{count:,} line{'s' if count != 1 else ''}"
+    return counted(count, "line")
 
 # %% ../../nbs/toolbelt/12f_filetools.ipynb #77db4176
 def write_edit(text: str, context: ToolContext) -> list[FileEdit]:
