@@ -103,7 +103,8 @@ async def test_a_copy_of_a_note_is_as_private_as_the_note(tmp_path, name, way):
 
 PACKED = {"zcat backup.tar.gz": "tar czf backup.tar.gz me.org", "zcat backup": "gzip -c me.org > backup.gz", "zgrep says backup.gz": "gzip -c me.org > backup.gz", "grep -a says backup.tar": "tar cf backup.tar me.org", "strings backup.tar | rev | rev": "tar cf backup.tar me.org",
           "git show HEAD~1:me.org": "git add .; git commit -qm 1; git rm -q me.org; git commit -qm 2", "git log -p | grep says": "git add .; git commit -qm 1; git rm -q me.org; git commit -qm 2", "git show HEAD": "git add .; git commit -qm 1; sed -i 's/ *:@personal://; s/Okafor/Okafor./' me.org; git commit -qam 2",
-          "git diff": "git add .; git commit -qm 1; rm me.org; touch me.org"}
+          "git diff": "git add .; git commit -qm 1; rm me.org; touch me.org", "git diff --cached": "git commit -qm 1 --allow-empty; git add me.org; git update-index --skip-worktree me.org", "git log -p --all | grep says": "mv me.org x; git add inbox.org; git commit -qm 0 --allow-empty; git checkout -qb side; mv x me.org; git add me.org; git commit -qm 1; git rm -q me.org; git commit -qm 2; git checkout -q -; echo > c.txt; git add c.txt; git commit -qm 3; git merge -q --no-edit side; git branch -qD side; rm -r .git/logs",
+          "git show HEAD~1:ME.ORG": "mv me.org ME.ORG; git add .; git commit -qm 1; git rm -q ME.ORG; git commit -qm 2", "git show HEAD~1:me.txt": "mv me.org me.txt; git add .; git commit -qm 1; git rm -q me.txt; git commit -qm 2"}
 
 
 @pytest.mark.parametrize("command", thinned(PACKED, 4))

@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from ..lazy import Regex
 from ..oneline import shown
 from ..outline.privacy import EDGE, private_names
 from ..confinement.roots import Root
@@ -40,29 +41,33 @@ _QUIET = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "-c", "co
           "diff.renames=false")
 _MOST_SECONDS = 30
 
+def _boxed(place: str, calls: int, words: Sequence[str]) -> list[str]:
+    "The command that runs git about the repository in the folder `place`, in a sandbox."
+    variables = [word for name, value in (environment("/tmp") | {"GIT_NO_LAZY_FETCH": "1"}).items() for word in ("--setenv", name, value)]
+    return [find_bubblewrap().path, *NAMESPACES, "--seccomp", str(calls), *system_mounts(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
+            "--ro-bind", place, place, "--remount-ro", "/", "--clearenv", *variables, "--", "/usr/bin/git", *_QUIET, "-C", place, *words]
+
+# %% ../../nbs/shell/past.ipynb #26c6bc99
 def _ask_git(place: str, *words: str) -> bytes | None:
     "What git prints about the repository in the folder `place`; `None` when it fails, and empty where nothing can be run."
-    if not (wrap := find_bubblewrap()).works or (calls := filter_fd()) is None: return b""
-    variables = [word for name, value in (environment("/tmp") | {"GIT_NO_LAZY_FETCH": "1"}).items() for word in ("--setenv", name, value)]
-    boxed = [wrap.path, *NAMESPACES, "--seccomp", str(calls), *system_mounts(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
-             "--ro-bind", place, place, "--remount-ro", "/", "--clearenv", *variables, "--", "/usr/bin/git", *_QUIET, "-C", place, *words]
+    if not find_bubblewrap().works or (calls := filter_fd()) is None: return b""
     try:
-        done = subprocess.run(boxed, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_MOST_SECONDS,
-                              env={}, pass_fds=[calls])
+        done = subprocess.run(_boxed(place, calls, words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              timeout=_MOST_SECONDS, env={}, pass_fds=[calls])
     except (OSError, subprocess.TimeoutExpired): return None
     finally: os.close(calls)
     return done.stdout if done.returncode == 0 else None
 
 # %% ../../nbs/shell/past.ipynb #ea8dae5b
-def branches(git: str, most: int = 4_000) -> tuple:
-    "What changes when a commit is made or a branch moves in the repository with this `.git`."
+def branches(git: str, most: int = 4_000, also: Sequence[str] = ()) -> tuple:
+    "What changes when a commit is made or a branch moves in the repository with this `.git`, or one of the files that are named `also`."
     found, todo = [], [git]
     while todo:
         folder = todo.pop()
         try: entries = [*os.scandir(folder)]
         except OSError: continue
         for entry in entries:
-            if folder == git and entry.name not in ("HEAD", "packed-refs", "refs", "logs", "reftable"): continue
+            if folder == git and entry.name not in ("HEAD", "packed-refs", "refs", "logs", "reftable", *also): continue
             if entry.is_dir(follow_symlinks=False): todo.append(entry.path)
             else: found.append((entry.path, (info := entry.stat(follow_symlinks=False)).st_mtime_ns, info.st_size))
             if len(found) > most: return (*found, object())              # too many to compare: never the same
@@ -71,17 +76,25 @@ def branches(git: str, most: int = 4_000) -> tuple:
 # %% ../../nbs/shell/past.ipynb #2750f986
 _WAIT_S = 0.03                     # with the comparing of branches this stays below what a gate may take at most
 
+# %% ../../nbs/shell/past.ipynb #09580b0b
+_LOG = ("log", "--all", "--reflog", "--full-history", "-c", "--format=", "-z", "--no-ext-diff", "--no-textconv")
+
+def _key_in(place: str, tips: Sequence[str]) -> str | None:
+    "The name of a file of keys that came in with a commit."
+    names = _ask_git(place, *_LOG, "--diff-filter=A", "--name-only", *(("--not", *tips) if tips else ()), "--")
+    return None if names is None else key_among(names + b"\0")
+
 # %% ../../nbs/shell/past.ipynb #7b403101
 class Past:
-    "The files of keys that a repository ever kept, or others that `found` finds among the names of what is `looked` for. `key` gives the name of one, empty when there is none, or `None` as long as nobody knows."
-    def __init__(self, place: str, looked: Sequence[str] = ("--diff-filter=A",), paths: Sequence[str] = (), found: Callable[[bytes], str] = key_among):
-        self.place, self.looked, self.paths, self.found = place, looked, paths, found
+    "What `search` finds in all that a repository ever kept, files of keys if nothing else is said. `key` gives the name of one, empty when there is none, or `None` as long as nobody knows."
+    def __init__(self, place: str, search: Callable[[str, Sequence[str]], str | None] = _key_in, also: Sequence[str] = ()):
+        self.place, self.search, self.also = place, search, also
         self.known, self.tips, self.name, self.worker = None, (), "", None
 
     def key(self, wait_s: float | None = None) -> str | None:
         "A name, looked for in commits that are new since the last time; waits `wait_s` for it at most."
         until = time.monotonic() + (_WAIT_S if wait_s is None else wait_s)
-        now = branches(os.path.join(self.place, ".git"))
+        now = self.state()
         for _ in range(2):                                               # one look may be about to end, which was for other branches
             if self.known == now: break
             if self.worker is None or not self.worker.is_alive():
@@ -90,40 +103,104 @@ class Past:
             self.worker.join(max(0.0, until - time.monotonic()))
         return self.name if self.known == now else None
 
+    def state(self) -> tuple:
+        "What changes when there is something new to look at."
+        return branches(os.path.join(self.place, ".git"), also=self.also)
+
     def _look(self, now: tuple) -> None:
-        words = ("log", "--all", "--reflog", "-c", *self.looked, "--name-only", "--format=", "-z", "--no-ext-diff", "--no-textconv")
-        names = _ask_git(self.place, *words, "--not", *self.tips, "--", *self.paths) if self.tips and not self.name else None
-        if names is None: names, self.name = _ask_git(self.place, *words, "--", *self.paths), ""
-        if names is None: return                                          # nobody knows, and the next one tries again
-        self.name, self.tips = self.name or self.found(names + b"\0"), ()
+        name = self.search(self.place, self.tips) if self.tips and not self.name else None
+        if name is None: name, self.name = self.search(self.place, ()), ""
+        if name is None: return                                           # nobody knows, and the next one tries again
+        self.name, self.tips = self.name or name, ()
         self.known = now
         tips = _ask_git(self.place, "for-each-ref", "--format=%(objectname)")
-        if tips and branches(os.path.join(self.place, ".git")) == now: self.tips = tuple(tips.decode("ascii", "replace").split()[:500])
+        if tips and self.state() == now: self.tips = tuple(tips.decode("ascii", "replace").split()[:500])
 
 # %% ../../nbs/shell/past.ipynb #1fbcc65b
 @lru_cache(maxsize=64)
 def _past(place: str) -> Past: return Past(place)
 
+# %% ../../nbs/shell/past.ipynb #85035ec8
+_NOTES = tuple(f":(icase)*.{kind}*" for kind in ("org", "md", "markdown", "txt"))
+
+def _contents(place: str, tips: Sequence[str]) -> list[bytes] | None:
+    "The numbers of all that notes of the repository in `place` ever held, or hold in its index; `None` when git does not say."
+    changes = _ask_git(place, *_LOG, "--raw", "--no-abbrev", *(("--not", *tips) if tips else ()), "--", *_NOTES)
+    staged = None if changes is None else _ask_git(place, "ls-files", "-s", "-z", "--", *_NOTES)
+    if changes is None or staged is None: return None
+    found, fields = [line.split()[1] for line in staged.split(b"\0") if line and not line.startswith(b"160000")], iter(changes.split(b"\0"))
+    for field in fields:
+        if not field: continue
+        before, parts = len(field) - len(field.lstrip(b":")), field.split(b" ")            # :mode mode old new M, and one more of each for each parent of a merge
+        if parts[before] != b"160000": found.append(parts[2 * before + 1])
+        next(fields, b"")                                                                  # the name, whatever it looks like
+    return list(dict.fromkeys(each for each in found if each.strip(b"0")))
+
+# %% ../../nbs/shell/past.ipynb #6db7e6bb
+_MOST_NOTE = 32 << 20
+
+def _any_of(place: str, contents: Sequence[bytes], wanted: Callable[[str], bool]) -> bool | None:
+    "Whether `wanted` holds for one of these `contents`; `None` when nobody can tell."
+    if not contents: return False
+    if not find_bubblewrap().works or (calls := filter_fd()) is None: return None
+    until = time.monotonic() + _MOST_SECONDS
+    with os.fdopen(os.memfd_create("numbers"), "w+b") as numbers:
+        numbers.write(b"\n".join(contents) + b"\n")
+        numbers.seek(0)
+        try: git = subprocess.Popen(_boxed(place, calls, ("cat-file", "--batch", "--buffer")), stdin=numbers, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, pass_fds=[calls])
+        except OSError: return None
+        finally: os.close(calls)
+    late = threading.Timer(_MOST_SECONDS, git.kill)
+    late.start()
+    try:
+        for _ in contents:
+            said = git.stdout.readline().split()
+            if len(said) != 3 or int(said[2]) > _MOST_NOTE or time.monotonic() > until: return None
+            data = git.stdout.read(int(said[2]) + 1)
+            if len(data) <= int(said[2]): return None
+            if wanted(data.decode("utf-8", "replace")): return True
+        return False
+    finally:
+        late.cancel()
+        git.kill()
+        git.communicate()
+
 # %% ../../nbs/shell/past.ipynb #67f42015
-_NOTES = ("*.org*", "*.md*", "*.markdown*")
-
-def _tag_lines(private: Sequence[str]) -> str:
-    "An expression, as git reads it, for a line that may give one of the `private` tags; empty when there is none."
-    forms = lambda tag: (unicodedata.normalize(form, EDGE.sub("", tag)) for form in ("NFC", "NFD"))
-    names = "|".join(sorted({re.escape(name).replace("\\-", "-") for name in (*private_names(tuple(private)), *(form for tag in private for form in forms(tag))) if name}))
-    return rf":[@#%_]?({names}):|[@#]({names})($|[^[:alnum:]_-])|^[[:space:]]*-[[:space:]]*[\"']?[#@]?({names})|tags?[\"']?[[:space:]]*:.*({names})" if names else ""
-
-# %% ../../nbs/shell/past.ipynb #5c49534d
 @lru_cache(maxsize=64)
-def _past_notes(place: str, lines: str) -> Past:
-    "The look at the commits of the repository in `place` for notes in which `lines` came or went."
-    return Past(place, ("-i", "--pickaxe-regex", f"-S{lines}"), _NOTES, lambda names: next(filter(None, names.decode("utf-8", "replace").strip("\n\0").split("\0")), ""))
+def _tagged(private: tuple[str, ...]) -> Callable[[str], bool] | None:
+    "Whether a text has a line that may give one of the `private` tags; `None` when there is none."
+    forms = lambda tag: (unicodedata.normalize(form, EDGE.sub("", tag)) for form in ("NFC", "NFD"))
+    names = {name for name in (*private_names(private), *(form for tag in private for form in forms(tag))) if name}
+    if not names: return None
+    either, folded = "|".join(sorted(map(re.escape, names))), {name.casefold() for name in names}
+    line = re.compile(rf":[@#%_]?(?:{either}):|[@#](?:{either})(?![\w-])|^[ \t]*-[ \t]*[\"']?[#@]?(?:{either})", re.I | re.M)
+    def tagged(text: str) -> bool:
+        low = text.casefold()
+        if not any(name in low for name in folded): return False
+        return line.search(text) is not None or any(name in each.partition(":")[2] for each in _tag_lines(low) for name in folded)
+    return tagged
+
+def _tag_lines(low: str) -> list[str]: return [found[0] for found in _TAGS.finditer(low)]
+
+_TAGS = Regex(r"tags?[\"']?[ \t]*:[^\n]*")
+
+# %% ../../nbs/shell/past.ipynb #5c8a7eab
+@lru_cache(maxsize=64)
+def _past_notes(place: str, private: tuple[str, ...]) -> Past:
+    "The look at all that notes of the repository in `place` ever held."
+    wanted, seen = _tagged(private), set()
+    def search(place: str, tips: Sequence[str]) -> str | None:
+        contents = _contents(place, tips)
+        if contents is None or (found := _any_of(place, [each for each in contents if each not in seen], wanted)) is None: return None
+        if not found and len(seen) < 500_000: seen.update(contents)
+        return "a private note" if found else ""
+    return Past(place, search, ("index",))
 
 # %% ../../nbs/shell/past.ipynb #018b34cb
 def ever_private(place: str, private: Sequence[str], wait_s: float = _MOST_SECONDS) -> bool:
-    "May a note in a commit of the repository in the folder `place` have carried one of the `private` tags? Yes where nobody can tell."
-    if not (lines := _tag_lines(private)): return False
-    return not find_bubblewrap().works or _past_notes(place, lines).key(wait_s) != ""
+    "May a note in a commit or in the index of the repository in the folder `place` have carried one of the `private` tags? Yes where nobody can tell."
+    if _tagged(tuple(private)) is None: return False
+    return not find_bubblewrap().works or _past_notes(place, tuple(private)).key(wait_s) != ""
 
 # %% ../../nbs/shell/past.ipynb #9e6b492e
 _PRINTS = frozenset("show diff cat-file grep blame annotate stash diff-tree diff-index diff-files whatchanged".split())
