@@ -118,3 +118,24 @@ def test_a_german_appointment_is_found_by_whom_it_is_with(tmp_path, line):
 def test_what_is_needed_for_a_recipe_is_looked_up(tmp_path, line):
     (answer,), _ = play(tmp_path, {"Rezepte.md": "# Rezepte\n\n## Käsekuchen\n500 g Quark\n"}, line)
     assert "Quark" in answer, answer
+
+
+DAYS = {"Daily/2026-11-17.md": "# Tuesday\n", "Daily/2026-11-18.md": "# Wednesday\n", "Templates/Daily.md": "# x\n"}
+
+@pytest.mark.parametrize("line, written", [("add a task to today's note: buy milk", "- [ ] buy milk\n"), ("todo in today's note: buy milk by friday", "- [ ] buy milk 📅 2026-11-20\n"), ("add todo to my daily note: buy milk", "- [ ] buy milk\n"),
+                                           ("add a task to my journal: buy milk", "- [ ] buy milk\n"), ("todo buy milk in my daily note", "- [ ] buy milk\n"), ("add buy milk to today's note", "## buy milk\n"), ('put "buy milk" into my daily note', "## buy milk\n")])
+def test_what_is_meant_for_the_page_of_today_is_there_and_has_no_name_of_a_page_in_its_title(tmp_path, line, written):
+    answers, files = play(tmp_path, DAYS, line)
+    assert files.get("Daily/2026-11-19.md") == written and "inbox.md" not in files, answers
+
+
+@pytest.mark.parametrize("line", ["open daily note", "show my daily note", "what's in today's note?", "new daily note", "create today's note"])
+def test_the_daily_note_is_that_of_today_and_no_template(tmp_path, line):
+    (before,), _ = play(tmp_path / "a", DAYS, line)
+    (after,), _ = play(tmp_path / "b", DAYS | {"Daily/2026-11-19.md": "- sunny\n"}, line)
+    assert "journal" in before and "sunny" in after and "Templates" not in before + after, (before, after)
+
+
+def test_a_page_of_a_day_may_bear_its_weekday(tmp_path):
+    answers, files = play(tmp_path, {"Daily/2026-11-17 Tuesday.md": "# x\n", "Daily/2026-11-18 Wednesday.md": "# y\n"}, "journal: slept well", "show yesterday's note")
+    assert "Daily/2026-11-19 Thursday.md" in files and "# y" in answers[1], answers
