@@ -139,3 +139,22 @@ def test_the_daily_note_is_that_of_today_and_no_template(tmp_path, line):
 def test_a_page_of_a_day_may_bear_its_weekday(tmp_path):
     answers, files = play(tmp_path, {"Daily/2026-11-17 Tuesday.md": "# x\n", "Daily/2026-11-18 Wednesday.md": "# y\n"}, "journal: slept well", "show yesterday's note")
     assert "Daily/2026-11-19 Thursday.md" in files and "# y" in answers[1], answers
+
+
+@pytest.mark.parametrize("line, title, day", [
+    ("Zahnarzttermin am Freitag um 9", "Zahnarzttermin", "2026-11-20 Fri 09:00"), ("übermorgen 9:15 Arzttermin", "Arzttermin", "2026-11-21 Sat 09:15"), ("übermorgen Friseur um 10", "Friseur", "2026-11-21 Sat 10:00"),
+    ("am 3.12. Elternabend um 19:30", "Elternabend", "2026-12-03 Thu 19:30"), ("nächsten Dienstag Friseur um 10", "Friseur", "2026-11-24 Tue 10:00"), ("heute Friseur um 10", "Friseur", "2026-11-19 Thu 10:00"),
+    ("morgen Besprechung von 9 bis 11", "Besprechung", "2026-11-20 Fri 09:00-11:00"), ("lunch with Ana next week on tuesday at 12", "lunch with Ana", "2026-11-24 Tue 12:00"), ("todo call Ana tuesday next week", "call Ana", "2026-11-24 Tue")])
+def test_a_day_around_a_task_is_its_day_and_no_part_of_its_title(tmp_path, line, title, day):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line)
+    assert files.get("inbox.org") == f"* TODO {title}\nSCHEDULED: <{day}>\n", answers
+
+
+def test_an_hour_behind_a_week_is_none_of_today(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, "nächste Woche Friseur um 10")
+    assert set(files) == {"a.org"} and "today" not in answers[0], answers
+
+
+def test_what_is_put_off_to_a_day_of_next_week_goes_there(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-20 Fri 15:00>\n"}, "push the dentist to next week Tuesday")
+    assert "<2026-11-24 Tue 15:00>" in files["a.org"], answers
