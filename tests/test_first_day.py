@@ -158,3 +158,24 @@ def test_an_hour_behind_a_week_is_none_of_today(tmp_path):
 def test_what_is_put_off_to_a_day_of_next_week_goes_there(tmp_path):
     answers, files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-20 Fri 15:00>\n"}, "push the dentist to next week Tuesday")
     assert "<2026-11-24 Tue 15:00>" in files["a.org"], answers
+
+
+MAC = "Tagebu\u0308cher.md"                        # as a Mac writes it: the letter and its two dots apart
+
+@pytest.mark.parametrize("line", ["note in Tageb\u00fccher.md: hei\u00df", "todo hei\u00df in Tageb\u00fccher.md", "note in \"Tageb\u00fccher.md\": hei\u00df", "note in Mein Caf\u00e9/x.md: hei\u00df"])
+def test_a_name_with_an_accent_means_the_file_that_has_it_however_it_is_written(tmp_path, line):
+    notes = {MAC: "# A\n", "Mein Cafe\u0301/x.md": "# B\n"}
+    answers, files = play(tmp_path, notes, line)
+    assert set(files) == set(notes) and "hei\u00df" in "".join(files.values()), answers
+
+
+@pytest.mark.parametrize("line, told", [("read Tageb\u00fccher.md", "# A"), ("read Caf\u00e9 Rom.md", "# B"), ("what is in \u65e5\u8a18", "\u725b\u4e73"), ("what's in plan?", "tiles, in two colours"), ("what is in the plan", "tiles, in two colours")])
+def test_a_file_is_shown_by_its_name(tmp_path, line, told):
+    notes = {MAC: "# A\n", "Cafe\u0301 Rom.md": "# B\n", "\u65e5\u8a18.md": "- [ ] \u725b\u4e73\u3092\u8cb7\u3046\n", "Plan.md": "# Goals\n- tiles, in two colours\n", "b.md": "# About the plan\nnothing\n"}
+    (answer,), _ = play(tmp_path, notes, line)
+    assert told in answer, answer
+
+
+def test_a_note_whose_name_has_an_accent_is_renamed(tmp_path):
+    answers, files = play(tmp_path, {MAC: "# A\n", "b.md": "[[Tagebu\u0308cher]]\n"}, "rename Tageb\u00fccher.md to Diary.md")
+    assert files == {"Diary.md": "# A\n", "b.md": "[[Diary]]\n"}, answers
