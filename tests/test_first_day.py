@@ -179,3 +179,24 @@ def test_a_file_is_shown_by_its_name(tmp_path, line, told):
 def test_a_note_whose_name_has_an_accent_is_renamed(tmp_path):
     answers, files = play(tmp_path, {MAC: "# A\n", "b.md": "[[Tagebu\u0308cher]]\n"}, "rename Tageb\u00fccher.md to Diary.md")
     assert files == {"Diary.md": "# A\n", "b.md": "[[Diary]]\n"}, answers
+
+
+@pytest.mark.parametrize("line, offered", [("today I ran 5 km", "note: today I ran 5 km"), ("yesterday I met Paul", "note: yesterday I met Paul"), ("Paul called today", "note: Paul called today"), ("I'm feeling great today", "note: I'm feeling great today"),
+                                           ("I ran 10 km on Sunday", "todo I ran 10 km on Sunday"), ("we are meeting Ana tomorrow", "todo we are meeting Ana tomorrow"), ("lunch with Paul today at noon", "")])
+def test_what_is_told_of_a_day_gone_by_is_offered_as_a_note(tmp_path, line, offered):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line, "yes")
+    assert not offered or f"“{offered}”" in answers[0], answers
+    assert ("TODO" in files["inbox.org"]) == (not offered.startswith("note")), files
+
+
+@pytest.mark.parametrize("line, told", [("how do I take a backup?", "passepartout backup"), ("back up my notes", "passepartout backup"), ("how do I restore a backup?", "passepartout restore"), ("wie mache ich ein Backup?", "passepartout backup"),
+                                        ("how do I quit?", "/quit"), ("wie komme ich hier raus?", "/quit"), ("how do I change the folder of my notes?", "configure --memex")])
+def test_what_is_a_command_of_its_own_is_named(tmp_path, line, told):
+    (answer,), _ = play(tmp_path, {"a.org": "* Backup\nof the notes\n"}, line)
+    assert told in answer, answer
+
+
+@pytest.mark.parametrize("line", ["what did I add today?", "what did I create today", "which notes did I write this week"])
+def test_what_was_added_is_what_changed(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* x\n"}, line)
+    assert "was changed" in answer, answer

@@ -104,6 +104,8 @@ def as_span(text: str, today: date) -> str | None:
 # %% ../../nbs/reflex/german.ipynb #08324012
 _TALK = (
     (r"(?:hilfe|hilf mir|was kannst du|was verstehst du|wie geht das|(?:kannst|könntest) du mir (?:bitte )?helfen)", "help"),
+    (r"wie (?:mache?|erstelle?|lege?) (?:ich|man) (?:ein(?:e|en)? )?(?:backup|sicherung|sicherungskopie)(?: (?:von|meiner|aller|der) .+)?(?: an)?|(?:mache?|erstelle?) (?:bitte )?(?:ein(?:e|en)? )?(?:backup|sicherung) meiner (?:notizen|dateien)", "how do i make a backup"),
+    (r"wie (?:beende|schließe|verlasse) ich (?:dich|das|den chat|das programm)|wie komme ich (?:hier )?raus", "how do i quit"),
     (r"(?:wer bist du|was bist du|bist du (?:eine? )?(?:ki|mensch|bot))", "who are you"),
     (r"(?:vielen dank|super|toll|prima|super danke|danke dir|danke|danke schön|dankeschön|dankesehr)", "thanks"),
     (r"(?:guten (?:morgen|tag|abend)|hallo|moin|servus|grüß gott|na)", "hello"),
