@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/reflex/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'shell_line', 'timed', 'under_behind', 'only_a_file',
-           'left_on_list', 'boxes_of', 'titled', 'reworded', 'list_goes_on', 'answer', 'pasted', 'day_offered',
-           'exact_call', 'in_sequence', 'exact_form', 'spelt_better', 'misspelt', 'understood', 'translated',
-           'looked_for', 'is_called', 'mentioned', 'offered_before', 'which_of_two', 'completed', 'went_on',
-           'asked_last', 'shown_more', 'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock',
+           'left_on_list', 'boxes_of', 'titled', 'exactly', 'whats_in', 'reworded', 'list_goes_on', 'answer', 'pasted',
+           'day_offered', 'exact_call', 'in_sequence', 'exact_form', 'spelt_better', 'misspelt', 'understood',
+           'translated', 'looked_for', 'is_called', 'mentioned', 'offered_before', 'which_of_two', 'completed',
+           'went_on', 'asked_last', 'shown_more', 'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock',
            'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
@@ -29,7 +29,7 @@ from .dates import NoSuchDate, say_day
 from .statecalls import items_of
 from .edits import by_number, by_reference, by_words, corrected_title, edit, look, number_in, open_question, remind_of_it, settled
 from .filenames import touches_few
-from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, page_to_read, read_there, unknown_file
+from .files import as_spelt, for_journal, for_today, in_own_inbox, in_quotes, inbox, page_to_read, read_there, unknown_file
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
 from .hours import clocked
@@ -109,17 +109,29 @@ def boxes_of(name: str, around: Surroundings, today: date) -> dict | None:
 def titled(request: Request, around: Surroundings) -> dict | None:
     "weekly review: the one heading or file of exactly this title is shown"
     text = request.text.strip().rstrip("?!. ")
-    if not 3 <= len(text) <= 80 or "\n" in text or set(text) & set('"“”:;'): return None
-    found = settled(lambda around: [look_up(around, Command("show", text, ""), request.today)], around)
+    return exactly(text, request.today, around) if len(text) > 2 else None
+
+def exactly(text: str, today: date, around: Surroundings) -> dict | None:
+    "What shows the one heading or file that is called `text`, all of it; `None` where there is none or there are several."
+    if not 0 < len(text) <= 80 or "\n" in text or set(text) & set('"“”:;'): return None
+    found = settled(lambda around: [look_up(around, Command("show", text, ""), today)], around)
     exact = isinstance(found, list) and found[0].kind == "one" and found[0].way == 0
-    return look(Request.of(f"show {text}", request.today), around) if exact else None
+    return look(Request.of(f"show {text}", today), around) if exact else None
+
+# %% ../../nbs/reflex/grammar.ipynb #421c8d68
+_WHATS_IN = Regex(r"what\s*(?:['’]?s|\s(?:is|stands))\s+(?:in|on)\s+(.{1,80}?)[?!. ]*", re.I)
+
+def whats_in(request: Request, around: Surroundings) -> dict | None:
+    "what is in Roadmap: the one heading or file of exactly this title is shown"
+    found = _WHATS_IN.fullmatch(request.text.strip())
+    return exactly(found[1], request.today, around) if found else None
 
 # %% ../../nbs/reflex/grammar.ipynb #e5a1e417
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, edit, unknown_file, under_behind,
                            alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
 LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, page_to_read, alone(journal), read_there, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, how_long, when_is, is_it_then, is_it_done,
-                             alone(recent), alone(find), inbox, look, alone(journal_of_today), by_words)
+                             alone(recent), inbox, whats_in, alone(find), look, alone(journal_of_today), by_words)
 
 
 # %% ../../nbs/reflex/grammar.ipynb #8b74df91
@@ -209,7 +221,7 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
     text = text if unfit(text) else in_quotes(text, around)
     if unfit(text) or pasted(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
         return None
-    return in_own_inbox(exact_call(text, today, around), text, around)
+    return as_spelt(in_own_inbox(exact_call(text, today, around), text, around), around)
 
 # %% ../../nbs/reflex/grammar.ipynb #5aa20ff9
 def spelt_better(request: Request, around: Surroundings) -> str | None:
@@ -435,7 +447,7 @@ def understand(text: str, today: date, around: Surroundings = Surroundings()) ->
     if problem := unfit(text): return decline(problem)
     first, end, below = text.partition("\n")
     text = _WIDE.sub(" ", first) + end + below
-    return of_models(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around)
+    return of_models(as_spelt(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around), around)
 
 # %% ../../nbs/reflex/grammar.ipynb #9456f952
 def meant_by(request: Request, around: Surroundings) -> dict:
