@@ -8,10 +8,10 @@ Docs: https://example.org/passepartout/reason.html.md"""
 __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'MOST_WORDS', 'MOST_TOLD', 'AGAIN', 'DEFAULT_PROMPT', 'THINKS_ABOUT',
            'loop_gate_reason', 'UNFIT', 'is_list', 'in_fence', 'markdown_strip', 'plist_keywords_normalize',
            'is_plist_like', 'amid_words', 'no_answer', 'parse_json', 'unreadable', 'parse_proposal', 'message_action',
-           'opening', 'system_prompt', 'read_ahead', 'own_words', 'Step', 'cut_to', 'told_steps', 'what_came',
-           'seen_twice', 'so_far', 'user_prompt', 'think', 'came_of', 'without_model', 'agree', 'canonical_form',
-           'reason_gate', 'whose', 'went_on', 'unfounded', 'goes_round', 'give_up', 'misshapen', 'others_first',
-           'judgement_on', 'settle', 'distill_prompt']
+           'opening', 'told_in_short', 'system_prompt', 'read_ahead', 'own_words', 'Step', 'cut_to', 'told_steps',
+           'what_came', 'seen_twice', 'so_far', 'user_prompt', 'think', 'came_of', 'without_model', 'agree',
+           'canonical_form', 'reason_gate', 'meant_tool', 'whose', 'went_on', 'unfounded', 'goes_round', 'give_up',
+           'misshapen', 'others_first', 'judgement_on', 'settle', 'distill_prompt']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 import re
@@ -37,7 +37,7 @@ from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PERSON, PLAN, REASONE
                                    Signal, Verdict, folded, pick)
 from .perceive import without
 from .plist import Keyword, Plist, Symbol, read_plist
-from .tools import CALL_FORM, tool_belt_prompt
+from .tools import CALL_FORM, tool_belt_prompt, tool_line
 from .tuples import NamedTuple
 from .verify import Judgement, brief, cognitive_verify, consider, is_answer, judgement_record, normalise
 
@@ -144,12 +144,18 @@ def opening(assistant: str, belt: str) -> str:
     return (f"IDENTITY: You are {assistant}, an assistant in a person's plain-text notes. Answer with exactly ONE property list and nothing else. "
             f"You only propose; gates decide what runs.\n\nTOOLS:\n{belt}\n\nCONTEXT:\n")
 
+# %% ../nbs/16_reason.ipynb #224c6ac7
+def told_in_short(measure: Any, head: str) -> bool:
+    "Would the opening `head` take more than a third of what the model reads? As long as nobody counted, English is taken for two and a half bytes a token."
+    return measure is not None and measure.window is not None and min(measure.rate.per_byte, 0.4) * len(head) * 3 > measure.window
+
 # %% ../nbs/16_reason.ipynb #4db649e0
 def system_prompt(agent, signal: Signal, local: bool = False, measure: Any = None, beside: int = 0) -> Composed:
     "Identity, tools, context, logs, feedback and mandates, in this order; only a `local` provider's holds something private. The context fits into the budget as `measure` counts, with so many bytes of other text `beside` it."
     rejected = pick(signal.payload, "rejection_trace")
     feedback = f"\n\nPREVIOUS PROPOSAL REJECTED: {rejected}\n{pick(signal.payload, 'rejected_words') or ''}Propose something else, or explain to the person in a message why it cannot be done.\n" if rejected else ""
     head, tail = opening(agent.settings.assistant, tool_belt_prompt(agent)), f"{feedback}\n{agent.skills.mandates(signal)}"
+    if told_in_short(measure, head): head = opening(agent.settings.assistant, tool_belt_prompt(agent, short=True))
     if measure is None: most = rate = None
     else:
         most, rate = measure.room(agent.settings.context_budget, utf8_bound(head) + utf8_bound(tail) + beside,
@@ -250,7 +256,8 @@ def user_prompt(agent, signal: Signal, most: int | None = None) -> str:
     if most is None: return f"{so_far(agent, signal)}{what_came(payload)}\n\n{then}"
     begun = so_far(agent, signal, min(2 * agent.settings.context_budget, most // 3))
     room = most - utf8_bound(begun) - 200
-    came = cut_to(what_came(payload, room), room, "There is no room for more at once: ask for a part of it, fewer lines or one heading.")
+    came = what_came(payload, room)
+    if not pick(payload, "begins"): came = cut_to(came, room, "There is no room for more at once: ask for a part of it, fewer lines or one heading.")
     return f"{begun}{came}\n\n{then}"
 
 # %% ../nbs/16_reason.ipynb #ee19c343
@@ -326,17 +333,24 @@ async def reason_gate(agent, signal: Any) -> Signal:
         if not isinstance(verdict, Rejected): break
         log_about(agent, signal, f"DETERMINISTIC: attempt {attempt} was rejected by {verdict.gate}: {verdict.text}")
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
-        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **whose(thought, verdict.gate)}})
+        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **whose(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate))}})
     if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE: went_on(turn, signal, thought, verdict.action.hash)
     return settle(agent, signal, candidate, verdict)
 
 loop_gate_reason = reason_gate
 
+# %% ../nbs/16_reason.ipynb #651cc481
+def meant_tool(agent, candidate: Any, gate: str | None) -> Any:
+    "The tool that a call was meant for which `gate` refused for its form; `None` when it was another gate, or there is none near."
+    if gate not in ("normaliser", "tools") or not isinstance(candidate, Action): return None
+    return agent.tools.meant(pick(candidate.payload, "tool"))
+
 # %% ../nbs/16_reason.ipynb #c057eb4a
-def whose(thought: Mapping, gate: str | None = None) -> dict[str, Any]:
-    "For the next attempt: who proposed what was rejected, how it was put, and how it could have been read if it could not (`gate`: who rejected it)."
+def whose(thought: Mapping, gate: str | None = None, tool: Any = None) -> dict[str, Any]:
+    "For the next attempt: who proposed what was rejected, how it was put, and how it could have been read if it could not (`gate`: who rejected it; `tool`: what it meant to call)."
     words = f"It was: {own_words(thought.get('proposal'))}\n" if thought else ""
     if gate == "reader": words += f"One proposal at a time, and nothing else. {CALL_FORM}"
+    if tool is not None: words += f"It is called so:\n{tool_line(tool)}\n"
     return {"rejected": thought.get("provider"), "rejected_words": words}
 
 # %% ../nbs/16_reason.ipynb #f3f1a763

@@ -31,7 +31,7 @@ ROOMS = """
     provenance echoes flow typed
     perceive agreement
     claims reason lookonly previews actuators results
-    previews act exchanges pastturns turns prompts drafts consent.approvals consent.grants consent.endorsements undo sessions services consent.asks consent.attestations plans.planstate plans.planworld plans.planturns plans.plandesk retention archive health skillfiles.skilltalk skillfiles.skillmemory skillfiles.skillfolders skillfiles.skillbook skillfiles.skillwatch skillfiles.skilltools
+    previews act exchanges pastturns turns prompts drafts consent.approvals consent.grants consent.endorsements undo sessions services consent.asks consent.attestations plans.planstate plans.planworld plans.planlook plans.planturns plans.plandesk retention archive health skillfiles.skilltalk skillfiles.skillmemory skillfiles.skillfolders skillfiles.skillbook skillfiles.skillwatch skillfiles.skilltools
     loop
     gates.*
     diary jobs

@@ -37,6 +37,8 @@ async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
         state = agent.going_on(signal, which)
         return (await carry_on(agent, state, signal) if state is not None
                 else tool_error(signal, "plan", "There is no plan here that could go on. Propose the steps that are left."))
+    if cleared.answer is None and agent.answer_to(cleared.action, signal) is None:
+        if (vain := await agent.plan_in_vain(cleared.action, signal, behind=True)) is not None: return vain
     state = await begin(agent, cleared, signal)
     return await carry_on(agent, state, signal)
 
@@ -184,6 +186,15 @@ class Agreeing(Judging):
         if pick(action.payload, "action") is not PLAN: return ""
         from passepartout.plans.plantext import plan_sentences
         return plan_sentences(action, self.tools)
+
+    async def plan_in_vain(self, action: Action, signal: Signal, behind: bool = False) -> Signal | None:
+        "What a model is told of a plan with a step that must fail; `None` when none is seen, and when no model made it. `behind`: see `in_vain`."
+        turn = self.turn_of(signal)
+        backend = self.backends.get(turn.heard[0]) if turn is not None and turn.heard else None
+        if pick(action.payload, "resume") is not None or backend is not None and backend.blind: return None
+        from passepartout.plans.planlook import in_vain
+        if (found := await in_vain(self, action, signal, behind)) is None: return None
+        return tool_error(signal, "plan", f"{found[0]} So nothing of the plan was done.", found[1])
 
     async def file_flight_plan(self, signal: Signal, verdict: ApprovalRequired, foreseen: Any = None) -> None:
         "As in `Asks`; a plan is told in sentences as well."
