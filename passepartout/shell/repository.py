@@ -98,8 +98,8 @@ def _config_objection(git: str) -> str | None:
     return None
 
 # %% ../../nbs/shell/repository.ipynb #7b1048b8
-_LISTS = frozenset("--stat --name-only --name-status --numstat --shortstat --summary --raw --no-patch -s --dirstat --check".split())
-_PATCH = Regex(r"-[a-zA-Z0-9]*[puUcWL].*|--(?:patch.*|unified.*|word-diff.*|color-words.*|cc|c|remerge-diff|diff-merges.*|function-context|dd|binary)")
+_LISTS = frozenset("--stat --name-only --name-status --numstat --shortstat --summary --raw --no-patch -s --dirstat".split())
+_PATCH = Regex(r"-[a-zA-Z0-9]*[puUcWLSG].*|--(?:patch.*|check|unified.*|word-diff.*|color-words.*|cc|c|remerge-diff|diff-merges.*|function-context|dd|binary)")
 _NUMBER = Regex(r"(?i).*(?:^|[.^~:])[0-9a-f]{4,64}(?:$|[.^~:{].*)|.*\^\{.*")
 
 def prints_contents(words: Sequence[str]) -> bool:
