@@ -273,7 +273,7 @@ def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], sessi
     if (decision.tier != "ask" or mine.grants is not None and len(args) == len(written)
         and mine.grants.covering(tool, args, mine.looked_up, session, decision.rule.name if decision.rule is not None else "")):
         return []
-    return [Asking(step, tool.name, decision.rule.name if decision.rule is not None else "", often, _files(tool, args))]
+    return [Asking(step, tool.name, decision.rule.name if decision.rule is not None else "", often, _files(tool, {**args, **written}))]
 
 # %% ../../nbs/gates/permissions.ipynb #45e440df
 def plan_verdict(mine: Permissions, action: Action, signal: Signal) -> Action | ApprovalRequired:
