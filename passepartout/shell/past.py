@@ -197,23 +197,25 @@ def _past_notes(place: str, private: tuple[str, ...]) -> Past:
     return Past(place, search, ("index",))
 
 # %% ../../nbs/shell/past.ipynb #6ccbdaa3
-def objects_named(text: str) -> tuple[str, ...]:
-    "The words of a line that may name something in a repository which no branch leads to."
-    return tuple(dict.fromkeys(_NUMBERS.findall(text)))
+def objects_named(words: Sequence[str]) -> tuple[str, ...]:
+    "What in the words of a line may name something in a repository."
+    files = [word for word in words if 0 < word.find(":") < 200 and len(word) < 1_000 and "\n" not in word]
+    return tuple(dict.fromkeys([*files, *(name for word in words for name in _NUMBERS.findall(word))]))
 
 _NUMBERS = Regex(r"(?<![\w-])(?:[0-9a-f]{4,64}|[A-Z]{1,20}(?:_[A-Z]{1,20}){0,3}(?:_HEAD|_MERGE))(?![\w-])")
 _MOST_NAMED = 200
 
 # %% ../../nbs/shell/past.ipynb #2f230337
 def _unreached(place: str, names: Sequence[str]) -> list[bytes] | None:
-    "The numbers of all that hangs on those of `names` that there are, and on no branch, tag or reflog; `None` when git does not say."
+    "The numbers of the contents among `names`, and of all that hangs on others of them and on no branch, tag or reflog; `None` when git does not say."
     if len(names) > _MOST_NAMED: return None
     said = _ask_git(place, "cat-file", "--batch-check=%(objectname) %(objecttype)", given="\n".join([*names, ""]).encode())
     if said is None: return None
-    there = [words[0].decode() for line in said.splitlines() if (words := line.split())[1:] in ([b"blob"], [b"tree"], [b"commit"], [b"tag"])]
-    if not there: return []
-    listed = _ask_git(place, "rev-list", "--objects", "--no-object-names", *there, "--not", "--all", "--reflog")
-    return None if listed is None else listed.split()
+    told = [words for line in said.splitlines() if len(words := line.split()) == 2 and words[1] in (b"blob", b"tree", b"commit", b"tag")]
+    contents, others = ([number for number, kind in told if (kind == b"blob") == plain] for plain in (True, False))
+    if not others: return contents
+    listed = _ask_git(place, "rev-list", "--objects", "--no-object-names", *map(bytes.decode, others), "--not", "--all", "--reflog")
+    return None if listed is None else [*contents, *listed.split()]
 
 # %% ../../nbs/shell/past.ipynb #018b34cb
 def ever_private(place: str, private: Sequence[str], named: Sequence[str] = (), wait_s: float = _MOST_SECONDS) -> bool:

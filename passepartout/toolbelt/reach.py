@@ -125,7 +125,9 @@ def may_show_private(opened: OpenedScript, roots: Sequence[Root], private: Seque
                 if holds_private(file, private, unpack): return True
         except PathRefused: return True
     return (any(_folder_holds(folder, roots, private) for folder in folders)
-            or any(ever_private(place, private, objects_named(script_text(opened.script))) for place in pasts(opened, roots)))
+            or any(ever_private(place, private, objects_named(_words(opened.script))) for place in pasts(opened, roots)))
+
+def _words(script: Script) -> list[str]: return [word for command in script.commands() for word in command.argv]
 
 MOST_FILES = 100_000
 
