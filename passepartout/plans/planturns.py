@@ -63,7 +63,7 @@ async def begin(agent, cleared, signal: Signal) -> PlanState:
                       (words.texts,) if isinstance(words.texts, str) else tuple(words.texts), trusted or cleared.answer is not None,
                       cleared.answer is not None, signal.session, dict(plan.declared), agent.journal.boot, plan=plan)
     if cleared.answer is not None:
-        state.agreed = agent.steps_agreed_to(cleared.action, signal)
+        state.agreed, state.held = agent.steps_agreed_to(cleared.action, signal)
         effect = await agent.begin_effect(signal, cleared, plan=state.id)
         await agent.end_effect(signal, effect, "committed", begun="the plan")
     replace_failed(agent, signal)
@@ -171,10 +171,13 @@ class Judging(UnderWay):
 # %% ../../nbs/plans/17dd_planturns.ipynb #6ffb9691
 class Agreeing(Judging):
     "What is asked about a plan as a whole, and what the answer holds for."
-    def steps_agreed_to(self, action: Action, signal: Signal) -> dict[str, str]:
-        "The steps of a plan about which the permissions would ask, and for which a yes to the plan answers."
-        return ({f"{each.step} {each.tool}": each.rule for each in self.permissions.asks_in(action.payload["steps"], signal.session)}
-                if self.permissions is not None else {})
+    def steps_agreed_to(self, action: Action, signal: Signal) -> tuple[dict[str, str], dict[str, str]]:
+        "The steps of a plan about which the permissions would ask, and for which a yes to the plan answers; and what the files hold that they name."
+        if self.permissions is None: return {}, {}
+        from passepartout.shell.named import files_now
+        asking = self.permissions.asks_in(action.payload["steps"], signal.session)
+        return ({f"{each.step} {each.tool}": each.rule for each in asking},
+                files_now([name for each in asking for name in each.files], self.roots))
 
     def agreed_step(self, action: Action, signal: Signal, rule: str) -> str | None:
         "The plan whose approval answers for this step, when `rule` is what it was told about."
