@@ -200,3 +200,10 @@ def test_what_is_a_command_of_its_own_is_named(tmp_path, line, told):
 def test_what_was_added_is_what_changed(tmp_path, line):
     (answer,), _ = play(tmp_path, {"a.org": "* x\n"}, line)
     assert "was changed" in answer, answer
+
+
+@pytest.mark.parametrize("line, there, absent", [("what links to Maria", ("a.md",), ("b.md",)), ("what links to Maria Lopez", ("b.md",), ("a.md",)), ("what links to Roof", ("c.md",), ()), ("what links to Lisbon", ("d.md",), ())])
+def test_what_links_to_a_page_is_no_link_to_one_whose_name_goes_on(tmp_path, line, there, absent):
+    notes = {"Maria.md": "# Maria\n", "Maria Lopez.md": "# Maria Lopez\n", "Roof offers.md": "x\n", "a.md": "see [[Maria]]\n", "b.md": "see [[Maria Lopez]]\n", "c.md": "see [[Roof offers]]\n", "d.md": "see [[lisbon]]\n"}
+    (answer,), _ = play(tmp_path, notes, line)
+    assert all(f"{name}:1" in answer for name in there) and not any(f"{name}:1" in answer for name in absent), answer
