@@ -207,3 +207,17 @@ def test_what_links_to_a_page_is_no_link_to_one_whose_name_goes_on(tmp_path, lin
     notes = {"Maria.md": "# Maria\n", "Maria Lopez.md": "# Maria Lopez\n", "Roof offers.md": "x\n", "a.md": "see [[Maria]]\n", "b.md": "see [[Maria Lopez]]\n", "c.md": "see [[Roof offers]]\n", "d.md": "see [[lisbon]]\n"}
     (answer,), _ = play(tmp_path, notes, line)
     assert all(f"{name}:1" in answer for name in there) and not any(f"{name}:1" in answer for name in absent), answer
+
+
+HAS = {"a.org": "* TODO Renew passport\n* Dentist\n<2026-11-23 Mon 09:30>\n* DONE Paint\n* Ana Pereira\n:PROPERTIES:\n:EMAIL: a@b.org\n:END:\n"}
+
+@pytest.mark.parametrize("line, written", [("renew passport tomorrow", "SCHEDULED: <2026-11-20 Fri>"), ("renew passport by friday", "DEADLINE: <2026-11-20 Fri>"), ("dentist is on wednesday at 9", "<2026-11-25 Wed 09:00>"), ("Ana's birthday is 12 February 1988", ":BIRTHDAY: 1988-02-12")])
+def test_what_is_there_already_gets_the_day_and_no_second_one_is_made(tmp_path, line, written):
+    answers, files = play(tmp_path, HAS, line, "yes")
+    assert set(files) == {"a.org"} and written in files["a.org"], (answers, files)
+
+
+@pytest.mark.parametrize("line", ["paint tomorrow", "renew the visa tomorrow"])
+def test_what_is_done_or_not_there_is_a_new_task(tmp_path, line):
+    answers, files = play(tmp_path, HAS, line)
+    assert f"“todo {line}”" in answers[0] and files == HAS, answers
