@@ -221,3 +221,21 @@ def test_what_is_there_already_gets_the_day_and_no_second_one_is_made(tmp_path, 
 def test_what_is_done_or_not_there_is_a_new_task(tmp_path, line):
     answers, files = play(tmp_path, HAS, line)
     assert f"“todo {line}”" in answers[0] and files == HAS, answers
+
+
+@pytest.mark.parametrize("line", ["ich habe die Heizung entlüftet", "die Heizung ist entlüftet", "Heizung entlüftet", "Heizung ist überprüft", "I called the heating company"])
+def test_what_was_done_is_offered_where_it_is_there(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Heizung entlüften\n* TODO Heating company\n"}, line, "ja")
+    assert files["a.org"].count("* DONE") == 1, answers
+
+
+@pytest.mark.parametrize("line", ["I called mum", "ich habe den Zaun verkauft", "der Bericht", "heute Oma angerufen"])
+def test_what_was_done_is_not_offered_where_it_is_not_there(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO Paint\n"}, line)
+    assert "Did you mean “done" not in answer, answer
+
+
+@pytest.mark.parametrize("line, after", [("die Milch ist gekauft", "* L\n- [X] Milch\n* TODO Treppe\n"), ("Treppe hat Priorität A", "* L\n- [ ] Milch\n* TODO [#A] Treppe\n"), ("setze die Priorität von Treppe auf B", "* L\n- [ ] Milch\n* TODO [#B] Treppe\n")])
+def test_more_german_edits(tmp_path, line, after):
+    answers, files = play(tmp_path, {"a.org": "* L\n- [ ] Milch\n* TODO Treppe\n"}, line)
+    assert files["a.org"] == after, answers

@@ -10,7 +10,7 @@ __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'shell_line', 'ti
            'day_offered', 'exact_call', 'in_sequence', 'exact_form', 'spelt_better', 'misspelt', 'understood',
            'translated', 'looked_for', 'is_called', 'mentioned', 'offered_before', 'which_of_two', 'completed',
            'went_on', 'asked_last', 'shown_more', 'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock',
-           'several_questions', 'of_models', 'understand', 'meant_by', 'there_already', 'not_understood']
+           'several_questions', 'of_models', 'understand', 'meant_by', 'in_vain', 'there_already', 'not_understood']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
 import re
@@ -466,6 +466,15 @@ def meant_by(request: Request, around: Surroundings) -> dict:
                 or looked_for(request, around) or decline(not_understood(request, around)))
     except NoSuchDate as problem: return decline(problem.message)
 
+# %% ../../nbs/reflex/grammar.ipynb #5831028b
+_TOLD_DONE = Regex(r"(?:done|check off)\s+([^;:\"“”]{1,80})", re.I)
+
+def in_vain(better: str, request: Request, around: Surroundings) -> bool:
+    "Whether `better` would tick off what nothing in the notes is called."
+    if not (found := _TOLD_DONE.fullmatch(better)): return False
+    tried = settled(lambda around: edit(Request.of(better, request.today), around), around)
+    return isinstance(tried, dict) and " called “" in str(tried["payload"].get("text", "")) and tried["payload"]["text"].startswith(("No", "Nothing"))
+
 # %% ../../nbs/reflex/grammar.ipynb #2c5c1e02
 def there_already(better: str, request: Request, around: Surroundings) -> str | None:
     "The offer of the day for what is there already, in the place of `better`, a new task of that title; `None` where nothing is, or more than one."
@@ -486,8 +495,9 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     "What to tell the person about a request without a form."
     if number_in(request) is not None:
         return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
-    if better := spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
-                                              if (found := suggestion(Request.of(english, request.today)))), None):
+    better = spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
+                                                    if (found := suggestion(Request.of(english, request.today)))), None)
+    if better and not in_vain(better, request, around):
         if known := there_already(better, request, around): return known
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
