@@ -239,3 +239,12 @@ def test_what_was_done_is_not_offered_where_it_is_not_there(tmp_path, line):
 def test_more_german_edits(tmp_path, line, after):
     answers, files = play(tmp_path, {"a.org": "* L\n- [ ] Milch\n* TODO Treppe\n"}, line)
     assert files["a.org"] == after, answers
+
+
+def test_where_another_archive_is_named_the_way_there_can_be_said(tmp_path):
+    notes = {"todo.org": "#+ARCHIVE: old/done.org::* Old\n* DONE Pay the bill\n* TODO Go to the bank\n", "old/done.org": "* Old\n"}
+    (answer,), files = play(tmp_path / "a", notes, "archive pay the bill")
+    words = answer.partition("in words, ")[2].partition(". Nothing")[0]
+    assert files == notes and words == "move Pay the bill to old/done.org", answer
+    answers, files = play(tmp_path / "b", notes, words, 'move "Go to the bank" to old/done.org')
+    assert files["todo.org"] == "#+ARCHIVE: old/done.org::* Old\n" and files["old/done.org"] == "* Old\n* DONE Pay the bill\n* TODO Go to the bank\n", answers
