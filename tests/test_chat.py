@@ -386,3 +386,13 @@ def test_on_a_narrow_screen_an_agenda_has_no_padding_and_a_question_keeps_its_bl
     assert wrapped(tightened(item, 40), 40)[0] == "  18:30 scheduled  TODO Japanese with" and tightened(item, 80) == item
     assert tightened("a  b      c\n    code     here", 40) == "a  b      c\n    code     here"
     assert line_rows(Line("?", "run", "  rm      x", ""), 40)[-1][2] == "  rm      x"
+
+
+def test_a_placeholder_in_an_answer_is_explained_once(chat):
+    terminal = chat()
+    first = terminal.say("note: gate code 4711")
+    assert "[secret-shaped: " in first and "In the note it stands" in " ".join(first.split())
+    again = terminal.say("find gate code")
+    assert "[secret-shaped: " in again and "In the note" not in again
+    terminal.type("\x04")
+    assert terminal.end() == 0

@@ -200,3 +200,51 @@ def test_what_is_a_command_of_its_own_is_named(tmp_path, line, told):
 def test_what_was_added_is_what_changed(tmp_path, line):
     (answer,), _ = play(tmp_path, {"a.org": "* x\n"}, line)
     assert "was changed" in answer, answer
+
+
+@pytest.mark.parametrize("line, there, absent", [("what links to Maria", ("a.md",), ("b.md",)), ("what links to Maria Lopez", ("b.md",), ("a.md",)), ("what links to Roof", ("c.md",), ()), ("what links to Lisbon", ("d.md",), ())])
+def test_what_links_to_a_page_is_no_link_to_one_whose_name_goes_on(tmp_path, line, there, absent):
+    notes = {"Maria.md": "# Maria\n", "Maria Lopez.md": "# Maria Lopez\n", "Roof offers.md": "x\n", "a.md": "see [[Maria]]\n", "b.md": "see [[Maria Lopez]]\n", "c.md": "see [[Roof offers]]\n", "d.md": "see [[lisbon]]\n"}
+    (answer,), _ = play(tmp_path, notes, line)
+    assert all(f"{name}:1" in answer for name in there) and not any(f"{name}:1" in answer for name in absent), answer
+
+
+HAS = {"a.org": "* TODO Renew passport\n* Dentist\n<2026-11-23 Mon 09:30>\n* DONE Paint\n* Ana Pereira\n:PROPERTIES:\n:EMAIL: a@b.org\n:END:\n"}
+
+@pytest.mark.parametrize("line, written", [("renew passport tomorrow", "SCHEDULED: <2026-11-20 Fri>"), ("renew passport by friday", "DEADLINE: <2026-11-20 Fri>"), ("dentist is on wednesday at 9", "<2026-11-25 Wed 09:00>"), ("Ana's birthday is 12 February 1988", ":BIRTHDAY: 1988-02-12")])
+def test_what_is_there_already_gets_the_day_and_no_second_one_is_made(tmp_path, line, written):
+    answers, files = play(tmp_path, HAS, line, "yes")
+    assert set(files) == {"a.org"} and written in files["a.org"], (answers, files)
+
+
+@pytest.mark.parametrize("line", ["paint tomorrow", "renew the visa tomorrow"])
+def test_what_is_done_or_not_there_is_a_new_task(tmp_path, line):
+    answers, files = play(tmp_path, HAS, line)
+    assert f"“todo {line}”" in answers[0] and files == HAS, answers
+
+
+@pytest.mark.parametrize("line", ["ich habe die Heizung entlüftet", "die Heizung ist entlüftet", "Heizung entlüftet", "Heizung ist überprüft", "I called the heating company"])
+def test_what_was_done_is_offered_where_it_is_there(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Heizung entlüften\n* TODO Heating company\n"}, line, "ja")
+    assert files["a.org"].count("* DONE") == 1, answers
+
+
+@pytest.mark.parametrize("line", ["I called mum", "ich habe den Zaun verkauft", "der Bericht", "heute Oma angerufen"])
+def test_what_was_done_is_not_offered_where_it_is_not_there(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO Paint\n"}, line)
+    assert "Did you mean “done" not in answer, answer
+
+
+@pytest.mark.parametrize("line, after", [("die Milch ist gekauft", "* L\n- [X] Milch\n* TODO Treppe\n"), ("Treppe hat Priorität A", "* L\n- [ ] Milch\n* TODO [#A] Treppe\n"), ("setze die Priorität von Treppe auf B", "* L\n- [ ] Milch\n* TODO [#B] Treppe\n")])
+def test_more_german_edits(tmp_path, line, after):
+    answers, files = play(tmp_path, {"a.org": "* L\n- [ ] Milch\n* TODO Treppe\n"}, line)
+    assert files["a.org"] == after, answers
+
+
+def test_where_another_archive_is_named_the_way_there_can_be_said(tmp_path):
+    notes = {"todo.org": "#+ARCHIVE: old/done.org::* Old\n* DONE Pay the bill\n* TODO Go to the bank\n", "old/done.org": "* Old\n"}
+    (answer,), files = play(tmp_path / "a", notes, "archive pay the bill")
+    words = answer.partition("in words, ")[2].partition(". Nothing")[0]
+    assert files == notes and words == "move Pay the bill to old/done.org", answer
+    answers, files = play(tmp_path / "b", notes, words, 'move "Go to the bank" to old/done.org')
+    assert files["todo.org"] == "#+ARCHIVE: old/done.org::* Old\n" and files["old/done.org"] == "* Old\n* DONE Pay the bill\n* TODO Go to the bank\n", answers

@@ -159,13 +159,14 @@ _TASKS = (
     (r"(?:schreibe?|setze?|packe?|tue?) (?P<what>.+?) (?:auf|in) (?:die|meine|unsere) (?P<place>\w*liste)", "add {what} to the {place}"))
 
 # %% ../../nbs/reflex/german.ipynb #816f2d48
-_DONE_IT = r"(?!(?:gekauft|eingepackt|besorgt)\b)(?:(?:ab|an|auf|aus|bei|ein|vor|zu|weg|los|mit|nach|um|durch|her|hin|rein|raus|runter|rauf|hoch|zurück|weiter|fest|frei|fertig|wieder)?ge\w{2,}(?:t|en)|\w{3,}iert|bezahlt|überwiesen|verschickt|bestellt|unterschrieben|beantwortet|erneuert)"
+_DONE_IT = r"(?!(?:gekauft|eingepackt|besorgt|erledigt)\b)(?:(?:ab|an|auf|aus|bei|ein|vor|zu|weg|los|mit|nach|um|durch|her|hin|rein|raus|runter|rauf|hoch|zurück|weiter|fest|frei|fertig|wieder)?ge\w{2,}(?:t|en)|\w{3,}iert|(?-i:(?:be|ent|er|miss|ver|zer|über|unter)[a-zäöüß]{2,}t)|bezahlt|überwiesen|verschickt|bestellt|unterschrieben|beantwortet|erneuert)"
 _EDITS = (
     (r"(?:mache?|öffne) (?P<what>.+?) wieder(?: auf)?", "reopen {what}"),
     (r"(?:benenne?|nenne?) (?:die |meine )?datei (?P<place>\S+) (?:um in|in) (?P<words>.+?)(?: um)?", "rename the file {place} to {words}"),
     (r"(?:benenne?|nenne?) (?P<what>.+?) (?:um in|in|jetzt|nun) (?P<words>.+?)(?: um)?", "rename {what} to {words}"),
     (r"(?:markiere?|setze?) (?P<what>.+?) (?:als|auf) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
     (r"(?:mache?|stelle?) (?P<what>.+?) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
+    (r"(?:setze? |stelle? )?(?:die )?(?:priorität|prio) (?:von|für|bei) (?P<what>.+?) auf (?P<words>[abc])", "make {what} priority {words}"),
     (r"(?:priorität|prio) (?P<words>[abc]) (?:für|bei) (?P<what>.+)", "make {what} priority {words}"),
     (r"(?:tagge|tag|verschlagworte|markiere?) (?P<what>.+?) mit #?(?P<words>[\w@%]+)", "tag {what} with {words}"),
     (r"(?:hake?|streiche?) (?P<what>(?:das|den|die) (?:erste|zweite|dritte|vierte|fünfte|sechste|siebte|achte|neunte|letzte)[ns]?|\d{1,2}) (?:ab|durch)", "done {what}"),
@@ -284,7 +285,7 @@ _NOTES = (
 _STATED = (
     (r"(?:die |meine )?aufgabe (?P<what>.+?) (?:ist |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
     (r"(?P<what>.+?) (?:ist|sind) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
-    (r"(?P<what>.+?) (?:auf )?(?:priorität|prio) (?P<words>[abc])", "make {what} priority {words}"),
+    (r"(?P<what>.+?) (?:auf |hat |bekommt )?(?:priorität|prio) (?P<words>[abc])", "make {what} priority {words}"),
     (r"(?P<what>.+?) abhaken", "check off {what}"),
     (r"(?P<what>.+?) (?:fällt|fallen) (?P<span>.+?) aus", "{what} is cancelled {span}"),
     (r"(?P<what>.+?) (?P<span>(?:am|heute|morgen|übermorgen|nächste\w*|diese\w*)\b.*?) (?:fällt|fallen) aus", "{what} is cancelled {span}"),
@@ -292,7 +293,7 @@ _STATED = (
     (r"(?P<what>.+?) (?:wurde|wird|ist) (?:auf|nach) (?P<to>.+?) (?:verlegt|verschoben)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:mache?|machen) (?:ich|wir) (?:erst )?(?P<to>.+)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:ist|beginnt|startet)(?: jetzt| nun| erst| schon| doch| doch erst)? um (?P<words>\d{1,2}(?:[:.]\d\d)?)(?: uhr)?", "{what} is now at {words}"),
-    (r"(?:(?:ich )?habe? )?(?P<what>.+?) (?:gekauft|eingepackt|besorgt)", "check off {what}"))
+    (r"(?:(?:ich )?habe? )?(?P<what>.+?)(?: (?:ist|sind|wurde|wurden))?(?: (?:schon|bereits|jetzt))? (?:gekauft|eingepackt|besorgt)", "check off {what}"))
 _BARE = (
     (r"(?:neue |eine )?(?:notiz|notiere|notier|merke?(?: dir)?|schreibe? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"),
     (r"(?:neue )?aufgabe (?P<line>.+)", "todo {line}"),

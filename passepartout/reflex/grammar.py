@@ -10,7 +10,7 @@ __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'shell_line', 'ti
            'day_offered', 'exact_call', 'in_sequence', 'exact_form', 'spelt_better', 'misspelt', 'understood',
            'translated', 'looked_for', 'is_called', 'mentioned', 'offered_before', 'which_of_two', 'completed',
            'went_on', 'asked_last', 'shown_more', 'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock',
-           'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
+           'several_questions', 'of_models', 'understand', 'meant_by', 'in_vain', 'there_already', 'not_understood']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
 import re
@@ -23,7 +23,7 @@ from ..outline.privacy import is_private
 from .agendas import AROUND, agenda, my_days
 from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, how_long, is_it_done, is_it_then, neither_said, taken_up, when_is
 from .birthdays import birthdays, told_birthday
-from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
+from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, repeated_parts, say, tool_call
 from .commands import Command
 from .dates import NoSuchDate, say_day
 from .statecalls import items_of
@@ -466,6 +466,28 @@ def meant_by(request: Request, around: Surroundings) -> dict:
                 or looked_for(request, around) or decline(not_understood(request, around)))
     except NoSuchDate as problem: return decline(problem.message)
 
+# %% ../../nbs/reflex/grammar.ipynb #5831028b
+_TOLD_DONE = Regex(r"(?:done|check off)\s+([^;:\"“”]{1,80})", re.I)
+
+def in_vain(better: str, request: Request, around: Surroundings) -> bool:
+    "Whether `better` would tick off what nothing in the notes is called."
+    if not (found := _TOLD_DONE.fullmatch(better)): return False
+    tried = settled(lambda around: edit(Request.of(better, request.today), around), around)
+    return isinstance(tried, dict) and " called “" in str(tried["payload"].get("text", "")) and tried["payload"]["text"].startswith(("No", "Nothing"))
+
+# %% ../../nbs/reflex/grammar.ipynb #2c5c1e02
+def there_already(better: str, request: Request, around: Surroundings) -> str | None:
+    "The offer of the day for what is there already, in the place of `better`, a new task of that title; `None` where nothing is, or more than one."
+    if not better.startswith("todo ") or ";" in better: return None
+    title, file, when, repeat = repeated_parts(better[5:], request.today)
+    if when is None or repeat or file or when.until or set(title) & set('"“”') or when.day < request.today: return None
+    found = settled(lambda around: [look_up(around, Command("date", title, "", wants="open"), request.today)], around)
+    if not isinstance(found, list) or found[0].kind != "one" or found[0].way: return None
+    place = found[0].places[0]
+    if place.kind == "file" or place.done or not (place.open or place.day) or is_private(place.tags, around.private): return None
+    offer = f"set the deadline of {title} to {when}" if when.kind == "deadline" else f"move {title} to {when}"
+    return f"“{place.title}” is there already ({place.file}:{place.line}). Did you mean “{offer}”? Say “yes”, and I'll do it. For another one: {better}"
+
 # %% ../../nbs/reflex/grammar.ipynb #29d08260
 _TO_GO_ON = ("no", "not", "but", "then", "now")
 
@@ -473,8 +495,10 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     "What to tell the person about a request without a form."
     if number_in(request) is not None:
         return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
-    if better := spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
-                                              if (found := suggestion(Request.of(english, request.today)))), None):
+    better = spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
+                                                    if (found := suggestion(Request.of(english, request.today)))), None)
+    if better and not in_vain(better, request, around):
+        if known := there_already(better, request, around): return known
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
     bare = [word for word in request.words if word not in STOP and word not in SHOW]
