@@ -29,6 +29,7 @@ from ..org import Node, Outline, plain_text
 from ..outline.privacy import is_private
 from ..records import record
 from ..confinement.openedpath import OpenedPath
+from ..confinement.resources import hint
 from ..outline.rewrite import RewriteError, change_tags, delete_property, retitle, set_property
 from ..tools import Effects, Parameter, Tool, ToolContext, ToolResult, pure
 
@@ -65,7 +66,7 @@ def open_note(file: OpenedPath, cache: NoteCache, suffixes: Sequence[str] = SUFF
     "The note that the gates opened. With `new`, one that does not exist is an empty one. Raises `RewriteError`."
     if not file.display.lower().endswith(tuple(suffixes)):
         raise RewriteError(f"{file.display} is not a note; name a file that ends in {', '.join(suffixes)}.")
-    if file.kind == "missing" and not new: raise RewriteError(f"There is no {file.display}; org-find tells where things are.")
+    if file.kind == "missing" and not new: raise RewriteError(f"There is no {file.display}.{hint(file.root, file.spelled) or ' org-find tells where things are.'}")
     before = None if file.kind == "missing" else file.read_bytes(MOST_BYTES)
     try: seen = decode(before or b"")
     except NotText as reason: raise RewriteError(f"{file.display} cannot be changed: {reason.message}.") from None

@@ -19,6 +19,7 @@ from .notesource import notes_label
 from .notetools import FOLDER, READS
 from ..oneline import shown
 from ..confinement.openedpath import OpenedPath
+from ..confinement.resources import hint
 from ..outline.rewrite import RewriteError
 from ..labels import FREE, SURE
 from ..tools import Effects, Parameter, Tool, ToolContext, ToolResult, pure
@@ -52,7 +53,7 @@ def replace_edit(old: str, new: str, every: bool, context: ToolContext) -> list[
     "The edit that puts `new` in the place of `old`, which must occur once (or with `every` at all). `RewriteError` says what is there instead."
     note = opened_text(context.resources["path"])
     text, name = note.seen.text, note.file.display
-    if note.before is None: raise RewriteError(f"There is no {name}. list-files shows which files there are.")
+    if note.before is None: raise RewriteError(f"There is no {name}.{hint(note.file.root, note.file.spelled) or ' list-files shows which files there are.'}")
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         old, new = (part.replace("\r\n", "\n").replace("\n", "\r\n") for part in (old, new))
     if not old: raise RewriteError("Say which text is to be replaced; an empty one stands everywhere.")
