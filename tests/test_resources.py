@@ -297,6 +297,14 @@ def test_a_file_that_is_meant_is_found_in_another_folder_with_another_ending_or_
     assert "Did you mean projects?" in str(pytest.raises(PathRefused, resolve, [root], "project", "tree").value)
 
 
+def test_a_path_from_the_top_that_is_one_of_the_notes_is_recognised(tree, root):
+    (tree / "projects").mkdir(); (tree / "projects" / "roof.org").touch(); (tree / ".hidden").touch()
+    (tree / "link").symlink_to("/etc/hostname")
+    for text, meant in (("/projects/roof.org", " Did you mean projects/roof.org?"), ("/projects", " Did you mean projects?"), ("/", " The folder of the notes is called . here."), ("/etc/passwd", ""), ("/.hidden", ""), ("/link", ""), ("//projects", ""), ("/projects/../.hidden", "")):
+        said = str(pytest.raises(PathRefused, resolve, [root], text).value)
+        assert said.endswith(f"in the settings.{meant}"), said
+
+
 def test_a_hint_is_looked_for_within_bounds(tree, root):
     for n in range(300): (tree / f"d{n}").mkdir()
     for n in range(3000): (tree / "d1" / f"{'many' * 30}{n}.org").touch()

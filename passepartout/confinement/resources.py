@@ -61,7 +61,18 @@ def _closed(text: str) -> PathRefused:
 # %% ../../nbs/confinement/11_resources.ipynb #05e39e44
 def _outside(roots: Sequence[Root], text: str) -> str:
     names = ", ".join(shown(root.name) for root in roots)
-    return f"{shown(text)} lies outside the folders open to the agent ({names}). Move it there, or add its folder to the workspaces in the settings."
+    return f"{shown(text)} lies outside the folders open to the agent ({names}). Move it there, or add its folder to the workspaces in the settings.{_inside(roots, text)}"
+
+# %% ../../nbs/confinement/11_resources.ipynb #b2eed606
+def _inside(roots: Sequence[Root], text: str) -> str:
+    "` Did you mean …?` for a path from the top of the machine that is there beneath the first root."
+    relative = text.strip("/")
+    if not roots or text[:1] != "/" or "//" in text or any(part[:1] == "." for part in relative.split("/")) or among(relative, roots[0].closed): return ""
+    if not relative: return " The folder of the notes is called . here."
+    try:
+        with contextlib.closing(search(roots[0], relative.split("/"))) as place: there = place.stat is not None
+    except (PathRefused, OSError): return ""
+    return f" Did you mean {shown(relative)}?" if there else ""
 
 # %% ../../nbs/confinement/11_resources.ipynb #ee784c4e
 def _refusal(roots: Sequence[Root], root: Root, text: str, access: str, err: OSError) -> PathRefused:
