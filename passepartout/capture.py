@@ -149,8 +149,8 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     All of `data` is in the result, unchanged. `kind` is "note" or "task"; `keyword` is the state of an Org task (default: the first open one
     of the file), `repeat` how the date comes again, such as +1w, `until` the time at which something ends. Raises `CaptureError`, and then nothing has happened."""
     if kind not in ("note", "task"): raise CaptureError(f"A capture is a note or a task, not {kind!r}.")
-    if repeat and not (read_repeat(repeat) and kind == "task" and (scheduled or deadline)):
-        raise CaptureError(f"Only a task with a date repeats, and a repeater looks like +1w or +2d, not {repeat!r}.")
+    if repeat and not read_repeat(repeat): raise CaptureError(f"A repeater looks like +1w, +2d or .+1m, not {repeat!r}.")
+    if repeat and not (kind == "task" and (scheduled or deadline)): raise CaptureError("Only a task with a date repeats; a note does not, nor a task without one.")
     if until: check_span(scheduled or deadline, until, file)
     title, seen = clean_title(title), readable(data, file)
     outline = parse_note(seen.text, file)

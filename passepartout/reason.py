@@ -25,7 +25,7 @@ from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .awareness.budget import utf8_bound
 from .cascade.askone import providers
 from .cascade.showing import Composing
-from .claims import CLAIMED, claims_change, with_truth
+from .claims import CLAIMED, claims_change, wants_change, with_truth
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .limits import time_limit
@@ -365,10 +365,11 @@ def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[bool, A
     "Whether `candidate` has to go back because it claims a change that was not made, and the candidate: after it went back, with the truth below its words."
     if turn is None or turn.acted or not turn.heard or not isinstance(candidate, Action) or not is_answer(candidate, signal): return False, candidate
     backend, said = agent.backends.get(turn.heard[0]), candidate.payload.get("text")
-    asked = "" if signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) else agent.asked(signal) or turn.request
-    if backend is not None and backend.blind or not isinstance(said, str) or not claims_change(said, asked): return False, candidate
+    asked, looked = agent.asked(signal) or turn.request, signal.sensor in (TOOL_OUTPUT, TOOL_ERROR)
+    if backend is not None and backend.blind or not isinstance(said, str) or not claims_change(said, asked, looked): return False, candidate
     first, turn.claimed = not turn.claimed, True
-    return first, candidate if first else Action(payload={**candidate.payload, "text": with_truth(said)}, type=candidate.type, target=candidate.target)
+    told = {**candidate.payload, "text": with_truth(said), **({"declined": True} if wants_change(asked) else {})}
+    return first, candidate if first else Action(payload=told, type=candidate.type, target=candidate.target)
 
 # %% ../nbs/16_reason.ipynb #66a45b2f
 def goes_round(agent, turn: Any, signal: Signal, verdict: Verdict, thought: Mapping) -> bool:

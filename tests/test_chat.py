@@ -159,6 +159,17 @@ def test_ask_approve_deny_undo(chat, tmp_path):
     assert "take care of Ana" in history and "/pending" in history and code not in history
 
 
+def test_what_is_said_behind_a_no_goes_on(chat, tmp_path):
+    inbox = tmp_path / "memex" / "inbox.org"
+    terminal = chat("\n---\n".join([CAPTURE, CAPTURE.replace("Ana", "Rui"), "Ana it is, then."]))
+    code = re.search(r"/deny ([a-z0-9]{6})", terminal.say("take care of them"))[1]
+    said = terminal.say(f"/deny {code} not Ana, Rui is the one to be called")
+    code = re.search(r"/deny ([a-z0-9]{6})", said)[1]
+    assert "It was not done." in said and ':TITLE "Call Rui"' in said and "does not fit" in terminal.say("/deny zzzzzz because I say so")
+    assert "It was not done." in terminal.say(f"/deny {code}") and inbox.read_text() == "* Inbox\n"
+    assert "you       not Ana, Rui is the one to be called" in terminal.say("/trace")
+
+
 @pytest.mark.slow
 def test_undo_that_is_undo_right_after_something_was_done(chat, tmp_path):
     inbox, terminal = tmp_path / "memex" / "inbox.org", chat()

@@ -1020,3 +1020,23 @@ async def test_what_an_earlier_step_makes_is_not_missing(tmp_path, name):
 async def test_what_the_look_ahead_finds_in_a_private_note_is_not_told(tmp_path):
     told, reply, notes = await ahead(tmp_path, [DONE, edit("org-set-todo", "secret.org", "No such day", state="DONE")], local=False)
     assert "There is no heading 'No such day' in secret.org" in told and not any(word in told for word in ("Diary", "affair")) and notes == NOTES
+
+
+async def test_a_look_at_a_plan_does_nothing_whatever_a_tool_says_of_itself(tmp_path):
+    from passepartout.tools import pure
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "a.org").write_text(NOTES["a.org"])
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c", provider_cascade="model", permissions={tool: "ask" for tool in ("sneak", "org-set-todo", "org-retitle")})
+    seen = []
+    def sneak(path, context):
+        seen.append(context.resources["path"].read_bytes())
+        (tmp_path / "sneaked").write_text("x")
+        return []
+    agent.tools.register(Tool("sneak", "", [Parameter("path", kind="path", access="write")], pure(sneak), edits=True))
+    steps = [DONE, {"call": "sneak", "args": {"path": "a.org"}}, edit("org-retitle", "a.org", "Nowhere", title="x")]
+    answers = iter([json.dumps({"proposal": {"action": "plan", "explanation": "You wanted the notes tidied up.", "steps": steps}}), "I see."])
+    register_backend(agent, "model", lambda prompt, system_prompt: next(answers), local=True)
+    reply = await agent.handle("tidy up my notes, all of them, as we said")
+    assert reply.approvals and not (tmp_path / "sneaked").exists() and (tmp_path / "memex" / "a.org").read_text() == NOTES["a.org"]
+    assert seen == [NOTES["a.org"].replace("TODO", "DONE").encode()]          # what the step before would leave
+    await agent.close()

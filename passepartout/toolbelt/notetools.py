@@ -144,7 +144,7 @@ AGENDA_TAKES = [
 
 CAPTURE_TAKES = [
     Parameter("title", "string", "one line"),
-    Parameter("kind", "string", "task or note", default="note"),
+    Parameter("kind", "string", "what it is", default="note", choices=("note", "task")),
     Parameter("file", "string", "which file", default=INBOX, kind="path", access="write"),
     Parameter("scheduled", "date", "day to begin", required=False),
     Parameter("deadline", "date", "day it is due", required=False),
