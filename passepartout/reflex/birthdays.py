@@ -152,7 +152,7 @@ def of_unknown_age(name: str, around: Surroundings, person: bool) -> Outcome:
 # %% ../../nbs/reflex/birthdays.ipynb #0dccdc02
 def birthdays(request: Request, around: Surroundings) -> dict | None:
     "how old is Nele, when is Ana's birthday, birthdays in may, whose birthday is next"
-    line = " ".join(request.text.strip().rstrip("?!. ").replace("’", "'").split())
+    line = " ".join(request.plain.split())
     if len(line) > 120: return None
     asked, whose = _HOW_OLD.fullmatch(line), _WHOSE.fullmatch(line)
     if not asked and not whose: return None
@@ -189,7 +189,7 @@ _TOLD = Regex(r"(?:(?:the|my|our)\s+)?([\w .-]{1,40}?)(?:['’]s?\s+birthday\s+i
 # %% ../../nbs/reflex/birthdays.ipynb #08323fc2
 def told_birthday(request: Request, around: Surroundings) -> dict | None:
     "Ana's birthday is 3 december 1982; Ana was born on …; set birthday of Ana to …: the offer to keep it where it is read."
-    line = " ".join(request.text.strip().rstrip("?!. ").replace("’", "'").split())
+    line = " ".join(request.plain.split())
     if len(line) > 120 or "?" in request.text or not (found := _TOLD.fullmatch(line)): return None
     name, said = filter(None, found.groups())
     if (day := day_born(said)) is None or name.lower() in PRONOUNS: return None

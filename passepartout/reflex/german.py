@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from ..lazy import Regex
-from .dates import WEEKDAY, NoSuchDate, words_of
+from .dates import MONTHS, WEEKDAY, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .spans import part_of_day, read_span
 from .whens import day_of_time, read_hours, read_when
@@ -58,7 +58,7 @@ _HALF = Regex(rf"\bhalb ({'|'.join(_HOURS)})\b", re.I)
 _COMPOUND = Regex(r"\b((?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)(früh|morgen|vormittag|nachmittag|abend|nacht|mittag)s?\b", re.I)       # Freitagabend
 
 # %% ../../nbs/reflex/german.ipynb #1f45e5f1
-_MONTHS = frozenset("january february march april may june july august september october november december".split())
+_MONTHS = frozenset(map(str.lower, MONTHS))
 
 def ordinal(word: str) -> str:
     "`31.` as `31st`; every other word as it is."

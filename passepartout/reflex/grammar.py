@@ -88,7 +88,7 @@ MOST_LEFT = 40
 
 def left_on_list(request: Request, around: Surroundings) -> dict | None:
     "what is left on the packing list, how many things are on the shopping list"
-    if not (found := _ON_LIST.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'"))): return None
+    if not (found := _ON_LIST.fullmatch(request.plain)): return None
     return settled(lambda around: boxes_of(found[1], around, request.today), around)
 
 def boxes_of(name: str, around: Surroundings, today: date) -> dict | None:

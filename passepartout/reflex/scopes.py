@@ -73,7 +73,7 @@ def cut_out(line: str) -> Iterator[tuple[str, str, str]]:
 # %% ../../nbs/reflex/scopes.ipynb #c811f33f
 def about_place(request: Request, around: Surroundings) -> dict | None:
     "anything overdue in the roof project?, due in phd this week, open tasks in Werkstatt, what is due there"
-    line = request.text.strip().rstrip("?!. ").replace("’", "'")
+    line = request.plain
     if len(line) > 200 or "\n" in line: return None
     if there := _THERE.search(line):
         if not (proposal := at_place(line[:there.start()], None, request)): return None
