@@ -49,6 +49,7 @@ def day_born(text: str) -> tuple[str, str, str] | None:
     except NoSuchDate: return None
     return day and (found[1] or "", f"{day:%m}", f"{day:%d}")
 
+# %% ../../nbs/reflex/birthdays.ipynb #4d10c7fd
 @record
 class Born:
     "A birthday in the notes: whose, what else they are called, and where it stands. The year is 0 where none is given."
@@ -201,6 +202,7 @@ def told_birthday(request: Request, around: Surroundings) -> dict | None:
     if offers: return decline(f"Did you mean “{offers[0]}”? Say “yes”, and I'll do it: from there I know it again.")
     return decline(f"Nothing in your notes is called “{name}”, and a birthday is kept below the name. Begin with it, for example: note: {name}. Then tell me again.")
 
+# %% ../../nbs/reflex/birthdays.ipynb #14bc01f0
 def headings_named(name: str, around: Surroundings, today: date) -> list[Place]:
     "The headings that are called exactly so, and are no tasks."
     match = look_up(around, Command("when", name, ""), today)

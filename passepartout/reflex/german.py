@@ -345,7 +345,7 @@ def dated_line(text: str, today: date) -> str | None:
                 return f"{' '.join(rest).strip(' ,:-')} {when}"
     return None
 
-# %% ../../nbs/reflex/german.ipynb #c8820f66
+# %% ../../nbs/reflex/german.ipynb #eaf3ffc3
 MOST_GERMAN = 400                           # characters
 _FAVOUR = Regex(r"^(?:kannst|könntest|würdest|magst) du (?:bitte |mal |mir )*(?=\S.*en$)", re.I)
 _ASKING = frozenset("was wer wo wie wann warum wieso weshalb welche welcher welches ist sind hat habe hab haben kann soll".split())
@@ -358,6 +358,7 @@ def verb_first(line: str) -> str:
     found = None if line.split(None, 1)[0].lower() in _ASKING else _LAST_VERB.fullmatch(line)
     return f"{_AS_ASKED.get(found[2].lower(), found[2].lower()[:-1])} {' '.join(filter(None, (found[1], found[3])))}" if found else line
 
+# %% ../../nbs/reflex/german.ipynb #c8820f66
 def in_english(text: str, today: date) -> Iterator[str]:
     "What a German sentence may mean, as English sentences of the grammar; the likeliest first."
     line = " ".join(text.split()).rstrip("?!. ") if len(text) <= MOST_GERMAN and "\n" not in text.strip() else ""
