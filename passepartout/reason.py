@@ -310,7 +310,7 @@ async def reason_gate(agent, signal: Any) -> Signal:
     "Think and verify, at most three times: the signal with `approved_action`, `verdict` and `status` set."
     signal = Signal.of(signal)
     if signal.type is not EVENT: return signal
-    if (given := agent.given_action(signal)) is not None: return settle(agent, signal, given, await cognitive_verify(agent, given, signal))
+    if (given := agent.given_action(signal)) is not None: return settle(agent, signal, await cognitive_verify(agent, given, signal))
     if signal.sensor not in THINKS_ABOUT: return signal
     current, verdict, unfit, most, turn = signal, None, [], agent.settings.max_attempts, turn_in(agent, signal)
     failed = () if turn is None else turn.unfit
@@ -328,7 +328,7 @@ async def reason_gate(agent, signal: Any) -> Signal:
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
         current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **whose(thought, verdict.gate)}})
     if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE: went_on(turn, signal, thought, verdict.action.hash)
-    return settle(agent, signal, candidate, verdict)
+    return settle(agent, signal, verdict)
 
 loop_gate_reason = reason_gate
 
@@ -404,7 +404,7 @@ def judgement_on(agent, candidate: Any, signal: Signal) -> Judgement:
     return judgement
 
 # %% ../nbs/16_reason.ipynb #197a68de
-def settle(agent, signal: Signal, candidate: Any, verdict: Verdict) -> Signal:
+def settle(agent, signal: Signal, verdict: Verdict) -> Signal:
     "The outcome on the signal. An ask that the person has already answered (they typed exactly this, or approved it) counts as allowed."
     if isinstance(verdict, Rejected): return signal.evolve(approved_action=None, verdict=verdict, status=REASONED)
     answered = (isinstance(verdict, Allowed) or (verdict.gate != "consensus"
