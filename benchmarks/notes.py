@@ -86,7 +86,7 @@ def through_agent(place, scratch, index):
     from passepartout.context import assemble_global_awareness
     from passepartout.awareness.measure import Measure, Rate
     from passepartout.messages import Signal
-    from passepartout.reason import system_prompt
+    from passepartout.modelprompt import system_prompt
     from passepartout.settings import load_settings
     where = {"memex_dir": place, "state_dir": scratch / "state", "cache_dir": scratch / "cache", "config_dir": scratch, "today": TODAY.isoformat()}
     (kept := load_settings(where).index_path).parent.mkdir(parents=True)

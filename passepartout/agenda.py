@@ -48,6 +48,15 @@ class Item(NamedTuple):
         "The date that is written in the note, or that the repeater leads to."
         return self.day and self.day + timedelta(self.days)
 
+    @property
+    def headline(self) -> str:
+        "State, priority and title, as a heading has them."
+        return " ".join(filter(None, [self.keyword, self.priority and f"[#{self.priority}]", self.title]))
+
+    def is_late(self, today: date) -> bool:
+        "Whether its day has passed, and it is more than something that took place."
+        return self.due is not None and self.due < today and self.kind != "event"
+
     def as_dict(self) -> dict:
         "The item in plain values, for programs."
         due = self.due
@@ -257,9 +266,8 @@ def say_when(item: Item) -> str:
 # %% ../nbs/08b_agenda.ipynb #bcbbb5f5
 def say_item(item: Item) -> str:
     "One item as one line: when, what, where it stands."
-    what = " ".join(filter(None, [item.keyword, item.priority and f"[#{item.priority}]", item.title]))
     place = f"{item.file}:{item.line}" + (f", in {' › '.join(item.path)}" if item.path else "")
-    return f"  {say_when(item):<20}  {what}  ({place})"
+    return f"  {say_when(item):<20}  {item.headline}  ({place})"
 
 # %% ../nbs/08b_agenda.ipynb #c271a109
 def foremost(items: Sequence[Item], most: int) -> list[bool]:

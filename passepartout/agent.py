@@ -20,7 +20,7 @@ from .health import sandbox_findings
 from .journal import Journal
 from .loop import diagnostics_startup_run
 from .opening import install_index, open_journal, open_roots, open_vault, own_places, recover
-from .reason import read_ahead
+from .modelprompt import read_ahead
 from .retention import apply_retention
 from .settings import Settings, load_settings
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from .lazy import Regex
 from .messages import Allowed, Signal
-from .reason import markdown_strip, message_action, no_answer
+from .modelanswer import markdown_strip, message_action, no_answer
 from .verify import is_answer, judge
 
 # %% ../nbs/17aa_drafts.ipynb #b2426e0f

@@ -78,7 +78,7 @@ async def put_forward(agent: Any, proposal: Any, name: str, reason: str = "", la
         agent.note(signal, "proposal", {"attempt": 1, "provider": f"job {name}", "proposal": str(action), **judgement_record(judgement)})
         verdict = judgement.verdict
         if isinstance(verdict, Rejected): return PutForward("rejected", verdict.text)
-        with agent.memory.transaction(): result = await act_gate(agent, settle(agent, signal, action, verdict))
+        with agent.memory.transaction(): result = await act_gate(agent, settle(agent, signal, verdict))
         if (turn := agent.turn_of(signal)) is not None and turn.approvals:
             agent.turns.show("job-ask", {"approval": turn.approvals[0].id}, turn.id)
             return PutForward("asked", brief(verdict.reason if isinstance(verdict, ApprovalRequired) else reason), turn.approvals[0].id)

@@ -39,7 +39,7 @@ def recorded_turns(journal, session: str | None = None, since: float | None = No
     for begun in journal.records(session=session, kinds=["turn"], since=since):
         if (turn := recorded_turn(journal, begun["turn"])) is not None: yield turn
 
-# %% ../nbs/17a_pastturns.ipynb #a8746a51
+# %% ../nbs/17a_pastturns.ipynb #893b6390
 def is_message(proposal: str) -> bool:
     "Whether a proposal is only something to say to the session that asked."
     if not proposal.lstrip().startswith("("): return True
@@ -48,6 +48,7 @@ def is_message(proposal: str) -> bool:
     return (isinstance(value, dict) and value.get("target") is None and isinstance(payload := value.get("payload"), dict)
             and payload.get("action") == "message")
 
+# %% ../nbs/17a_pastturns.ipynb #a8746a51
 def only_refused(journal, turn: str) -> bool:
     "Whether gates refused all that was proposed in a turn, words not counted."
     bodies = [r["body"] for r in journal.records(turn=turn, kinds=["proposal"]) if r["body"]] if turn else []

@@ -19,7 +19,7 @@ from .conditions import PassepartoutError
 from .lazy import Regex
 from .messages import (CALL, CLI, EVENT, MESSAGE, ORIGINS, PERSON, TOOL_OUTPUT, TOOLS, USER_INPUT, Action, ApprovalRequired,
                                    Label, Rejected, Signal, Verdict, pick)
-from .reason import parse_proposal
+from .modelanswer import parse_proposal
 from .tuples import NamedTuple
 from .exchanges import RECENT, Exchange
 from .pastturns import recorded_turns

@@ -150,7 +150,7 @@ class Services(Thinking):
                 except Exception: self.listeners[:] = [each for each in self.listeners if each[1] is not fn]      # as with whoever watches
         return Draft(self, signal, turn, show)
 
-# %% ../nbs/17d_services.ipynb #d361be3b
+# %% ../nbs/17d_services.ipynb #5130b472
 SAID = attrgetter("line", "private")
 
 @lru_cache(maxsize=2)
@@ -158,6 +158,7 @@ def day_at(minute: int) -> date:
     "The day here, so many minutes after the beginning of 1970: no day begins within a minute, and looking it up costs more than remembering it."
     return date.fromtimestamp(60 * minute)
 
+# %% ../nbs/17d_services.ipynb #d361be3b
 class Conversing(Services):
     "What the stages see of the clock and the conversation."
     def today(self) -> date: return self.settings.today or day_at(int(time.time()) // 60)

@@ -217,6 +217,7 @@ def judge(agent, proposal: Any, signal: Signal) -> Judgement:
         action = judgement
     return refused("verify", f"The gates did not agree on a final action within {ROUNDS} rounds, so nothing was done.", rounds)
 
+# %% ../nbs/13_verify.ipynb #bacf5b66
 def refused(by: str, why: str, rounds: list) -> Judgement:
     "The rejection `by` something that is no gate, after these rounds."
     return Judgement(Rejected(why, by), [*rounds, {by: ("rejected", why, 0.0)}])

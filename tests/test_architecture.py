@@ -24,12 +24,12 @@ ROOMS = """
     awareness.summaries context
     schedule skills skillfiles.skillpage
     toolbelt.declarations tools rules rulefile toolbelt.notesource toolbelt.findtool toolbelt.firstlines toolbelt.agendatool toolbelt.notetools toolbelt.addressing toolbelt.edittools toolbelt.web
-    shell.script shell.words shell.places shell.syscalls shell.sandbox shell.tree shell.reader shell.plain shell.syntax shell.programs shell.table shell.repository shell.altered shell.harm shell.loss shell.named shell.later shell.standfor shell.talk shell.within shell.carried shell.writings shell.findings shell.single shell.judge shell.inside shell.run shell.* skillfiles.skilljail toolbelt.walks toolbelt.reach toolbelt.bounds toolbelt.steady toolbelt.commandrules toolbelt.commandrun toolbelt.shelltool toolbelt.filesearch toolbelt.filetools
+    shell.script shell.words shell.places shell.syscalls shell.sandbox shell.tree shell.reader shell.plain shell.syntax shell.installed shell.values shell.programs shell.table shell.repository shell.altered shell.harm shell.loss shell.named shell.later shell.standfor shell.talk shell.within shell.carried shell.writings shell.findings shell.single shell.judge shell.inside shell.run shell.* skillfiles.skilljail toolbelt.walks toolbelt.reach toolbelt.bounds toolbelt.steady toolbelt.commandrules toolbelt.commandrun toolbelt.shelltool toolbelt.filesearch toolbelt.filetools
     plan plans.planrun plans.deciders plans.plantext
     normaliser askgate clearances verify
     cascade.breaker cascade.prices cascade.purse cascade.meter cascade.selector cascade.suppliers cascade.showing cascade.askone backends reflex.dates reflex.spans reflex.whens reflex.repetitions reflex.german reflex.doubts reflex.captures reflex.reminders reflex.commands reflex.lookups reflex.filenames reflex.statecalls reflex.datecalls reflex.editcalls reflex.edits reflex.reading reflex.agendas reflex.searches reflex.tasklists reflex.questions reflex.journals reflex.sequences reflex.answers reflex.birthdays reflex.hours reflex.files reflex.scopes reflex.replies reflex.reasons reflex.guesses reflex.paraphrases reflex.passed reflex.grammar providers.reflex providers.proposals providers.dialect providers.failures providers.ahead providers.wire providers.* providers.gguf providers.catalogue
     provenance echoes flow typed
-    perceive agreement
+    perceive agreement modelanswer modelprompt
     claims reason lookonly previews actuators results
     previews act exchanges pastturns turns prompts drafts consent.approvals consent.grants consent.endorsements undo sessions services consent.asks consent.attestations plans.planstate plans.planworld plans.planlook plans.planturns plans.plandesk retention archive health skillfiles.skilltalk skillfiles.skillmemory skillfiles.skillfolders skillfiles.skillbook skillfiles.skillwatch skillfiles.skilltools
     loop

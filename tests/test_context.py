@@ -12,7 +12,7 @@ from passepartout.context import Outlook, assemble_global_awareness, awareness
 from passepartout.loop import loop_process
 from passepartout.messages import Label, Signal
 from passepartout.org import parse_org
-from passepartout.reason import system_prompt
+from passepartout.modelprompt import system_prompt
 from passepartout.skills import Skill
 from passepartout.tools import Effects, Parameter, Tool, ToolResult
 

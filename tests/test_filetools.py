@@ -19,7 +19,7 @@ from passepartout.toolbelt.filesearch import SearchError, compiled, search_files
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.confinement.resources import PathRefused, Root, resolve
 from passepartout.sensitive import sensitive
-from passepartout.shell.programs import pinned
+from passepartout.shell.installed import pinned
 from passepartout.verify import clear
 
 RG = pytest.mark.skipif(not (pinned("rg") and os.path.exists(pinned("rg"))), reason="no ripgrep")

@@ -846,6 +846,17 @@ def test_how_long_a_pause_is_may_be_said_when_it_is_asked(tmp_path, reply):
     assert files["a.org"] == "* TODO Choir\nSCHEDULED: <2027-01-01 Fri 19:00 +1w>\n", answers
 
 
+@pytest.mark.parametrize("notes, day", [
+    ({"a.org": "* TODO Rent\nSCHEDULED: <2027-03-01 Mon +1m>\n"}, "<2026-12-01 Tue +1m>"),            # in February the 29th is the 1st of March
+    ({"a.org": "* TODO Rent\nSCHEDULED: <2027-03-29 Mon +1m>\n"}, "<2026-11-29 Sun +1m>"),
+    ({"a.org": "* TODO Rent\nSCHEDULED: <2028-03-01 Wed +1y>\n"}, "<2027-03-01 Mon +1y>"),
+    ({"a.md": "- [ ] Rent 🔁 every month ⏳ 2027-02-28\n"}, "⏳ 2026-11-28"), ({"a.md": "- [ ] Rent 🔁 every month on the last ⏳ 2027-02-28\n"}, "⏳ 2026-11-30"),
+    ({"a.md": "- [ ] Rent 🔁 every monday and thursday ⏳ 2027-02-01\n"}, "⏳ 2026-11-19")])
+def test_a_pause_that_ends_early_goes_back_to_the_day_of_the_month(tmp_path, notes, day):
+    answers, files = play(tmp_path, notes, "resume rent")
+    assert day in "".join(files.values()), answers
+
+
 def test_what_repeats_and_ends_is_put_down_on_each_of_its_days(tmp_path):
     _, files = play(tmp_path, MORE, "todo in a.org: pills daily at 8 for 2 days", "yes", "remind me to stretch daily for 30 days", "yes")
     assert files["a.org"].endswith("* TODO slate\n* TODO pills\nSCHEDULED: <2026-11-19 Thu 08:00>\n* TODO pills\nSCHEDULED: <2026-11-20 Fri 08:00>\n"), files

@@ -27,7 +27,7 @@ from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import Nearby, Service
 from passepartout.providers.openai_compatible import OpenAICompatible
 from passepartout.providers.wire import Provider
-from passepartout.reason import parse_proposal
+from passepartout.modelanswer import parse_proposal
 from passepartout.tools import Tool, ToolRegistry
 from waits import away, says, status
 

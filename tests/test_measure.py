@@ -11,7 +11,7 @@ from test_providers import agent_on, reply, says, serving, stream, sse
 from passepartout.awareness.measure import read_measures
 from passepartout.messages import Signal
 from passepartout.net.endpoints import Endpoint
-from passepartout.reason import system_prompt
+from passepartout.modelprompt import system_prompt
 
 SAID = json.dumps({"proposal": {"action": "message", "text": "Fine."}})
 NOTES = {"english": "* The roof wants slate, and Ana said so in {n}\n", "japanese": "* 屋根は瓦にする、と{n}年にアナが言った\n", "mixed": "* Slate {n} 屋根 ![]{{}}==\n"}

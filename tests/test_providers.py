@@ -26,7 +26,7 @@ from passepartout.providers.ollama import Ollama
 from passepartout.providers.openai_compatible import OpenAICompatible
 from passepartout.providers.proposals import printed_proposal, proposal_schema, proposal_text
 from passepartout.providers.wire import Provider
-from passepartout.reason import parse_proposal
+from passepartout.modelanswer import parse_proposal
 from passepartout.redaction.secrets import Secret, Vault
 from passepartout.tools import Tool, ToolRegistry
 

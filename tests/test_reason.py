@@ -9,7 +9,8 @@ from passepartout.agent import Agent
 from passepartout.backends import Vote
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.plist import write_plist
-from passepartout.reason import agree, markdown_strip, parse_proposal, plist_keywords_normalize, reason_gate, think
+from passepartout.modelanswer import markdown_strip, parse_proposal, plist_keywords_normalize
+from passepartout.reason import agree, reason_gate, think
 from passepartout.skills import Skill
 from passepartout.tools import Tool
 

@@ -16,7 +16,8 @@ from passepartout.shell import past
 from passepartout.shell.judge import judge_command
 from passepartout.shell.places import Places
 from passepartout.shell.sandbox import environment, find_bubblewrap
-from passepartout.shell.programs import _awk, _sed, pinned
+from passepartout.shell.installed import pinned
+from passepartout.shell.values import _awk, _sed
 from passepartout.shell.plain import plain_script
 from passepartout.shell.reader import Reader, all_used
 from passepartout.shell.script import BUILTINS, Redirect, Script, script_text
@@ -673,7 +674,7 @@ def test_a_pager_is_read_as_cat(roots):
 def test_a_name_that_stands_for_another_program_is_asked_about(tmp_path, monkeypatch):
     "The table says what a program does under its options; an administrator's link may put another one there."
     from passepartout.shell import single
-    from passepartout.shell.programs import another, pinned
+    from passepartout.shell.installed import another, pinned
     real = {"ls": pinned("ls"), "sort": pinned("sort")}
     for target, asked in (("ls", False), ("ls-9.4", False), ("gls", False), ("coreutils", False), ("x86_64-linux-gnu-ls", False), ("busybox", True), ("toybox", True), ("env", True), ("lsattr", True), ("ls2x", True)):
         (tmp_path / target).write_text("")
@@ -694,7 +695,7 @@ AWKS = [words for words in (["mawk"], ["gawk"], ["original-awk"], ["busybox", "a
 def test_what_is_taken_for_harmless_awk_leaves_no_trace_with_any_awk(tmp_path):
     "Scripts are thrown together from what redirects and starts; those judged to only compute are run by every awk there is."
     import random, subprocess
-    from passepartout.shell.programs import _awk
+    from passepartout.shell.values import _awk
     rng, ran = random.Random(20261122), 0
     pieces = ["print ", 'print "', "printf ", " > ", ">>", "|", '"f"', '"touch f"', "/", "/;/", "#", "\n", ";", "{", "}", "(", ")", "$1", '"x"', ",", '"\\""', '"a;b"', "||", "&&", '"', "BEGIN", "1", "=", "?", ":", "\\", "if", "!", "~", "-", "in", "+", "@f", "|&"]
     while ran < 250:

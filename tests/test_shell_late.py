@@ -11,7 +11,7 @@ from passepartout.shell import inside
 from passepartout.shell.harm import ASK, DENY, READ
 from passepartout.shell.judge import judge_command
 from passepartout.shell.single import judge_late
-from passepartout.shell.programs import _sed
+from passepartout.shell.values import _sed
 from passepartout.shell.run import Limits, Running, answer, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.shell.script import Script, script_text

@@ -29,6 +29,7 @@ def in_our_words(error: Any) -> str:
     return next((words for words, pattern, _ in _KINDS if re.search(pattern, said, re.I)),
                 "it reported an error in words of its own, which the person can see")
 
+# %% ../../nbs/awareness/15b_summaries.ipynb #4253e362
 def status_in_words(status: int) -> str:
     "What a status of HTTP means."
     from http import HTTPStatus          # sixty constants, made when somebody asks for the first time

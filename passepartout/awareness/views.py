@@ -118,11 +118,10 @@ def by_tag(items: Iterable[Item]) -> dict[str, list[Item]]:
 # %% ../../nbs/awareness/08m_views.ipynb #1c1d4e0f
 def say_task(item: Item) -> str:
     "One task as one line: what, when, where."
-    what = " ".join(filter(None, [item.keyword, item.priority and f"[#{item.priority}]", item.title]))
     when = {"deadline": ", was due " if item.days < 0 else ", due ",
             "scheduled": ", was planned for " if item.days < 0 else ", planned for ", "event": ", on "}.get(item.kind, "")
     if when: when = (", habit, next on " if item.habit else when) + item.due.isoformat()
-    return f"  {what}{when}  ({item.file}:{item.line})"
+    return f"  {item.headline}{when}  ({item.file}:{item.line})"
 
 # %% ../../nbs/awareness/08m_views.ipynb #759231e0
 def render_groups(groups: Mapping[str, Sequence[Item]], *, each: int = 8, most: int = 100, nothing: str = "Nothing is open.") -> str:

@@ -104,7 +104,7 @@ def _lost(script: Any, roots: Sequence[Root]) -> str:
 
 # %% ../../nbs/gates/shell.ipynb #8bd2863d
 def _vain(script: Any) -> str:
-    from passepartout.shell.programs import absent
+    from passepartout.shell.installed import absent
     if any(operator == "||" for operator, _ in script.items): return ""
     return next(filter(None, (absent(command.program) for command in script.commands())), "")
 

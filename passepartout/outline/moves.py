@@ -136,7 +136,7 @@ def context_of(outline: Outline, node: Node, now: datetime, where: str) -> dict[
     return {f"ARCHIVE_{name}": value for name, value in found.items() if value}
 
 # %% ../../nbs/outline/08fd_moves.ipynb #dad83dc6
-def remaining(outline: Outline, above: Node, gone: Node) -> list:
+def remaining(outline: Outline, above: Node) -> list:
     "The changes of the counters above a heading that is gone."
     if any(c.kind == "heading" for c in outline.children(above)): return counted(outline, next(outline.children(above)))
     line = above.start, line_span(outline.text, above.start)[0]
@@ -180,5 +180,5 @@ def archive(outline: Outline, node: Node, archived: str | None, *, now: datetime
     for name, value in context_of(outline, node, now, where).items():
         moved = reread(outline, set_property(moved, moved.nodes[place], name, value))
     draft = Draft(reread(outline, without(outline, node)), node.parent)
-    if node.level > 1 and node.parent: draft.make(*remaining(draft.outline, draft.node, node))
+    if node.level > 1 and node.parent: draft.make(*remaining(draft.outline, draft.node))
     return draft.outline.text, moved.text

@@ -251,6 +251,7 @@ class Plans(Resuming):
         "The plan that waits for this approval, in this process or since an earlier one."
         return next((p for p in self.unfinished_plans() if p.waiting and p.waiting[1] == approval), None)
 
+# %% ../../nbs/plans/17dd_planturns.ipynb #1a89fa77
 def resume_action(plan: PlanState) -> Action:
     "The action by which a plan goes on; only the agent itself can give it."
     return Action.build(target=PLAN, payload=FrozenDict(action=PLAN, resume=plan.id, explanation="The plan goes on where it had stopped"))

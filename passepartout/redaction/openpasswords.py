@@ -44,7 +44,7 @@ def in_address(raw: bytes, start: int) -> Finding | None:
 # %% ../../nbs/redaction/04ab_openpasswords.ipynb #ced080b9
 _GIVEN = Regex(rb"\s(?:-u|--user|--auth|--proxy-user)[ =]{0,2}[\"'{]?([^\s\"':$]{0,64}?)[\"'}]{0,2}:[\"'{]{0,2}([^\s\"'}]{0,200})")
 
-def in_login(raw: bytes, start: int, end: int) -> Finding | None:
+def in_login(raw: bytes, start: int) -> Finding | None:
     "The password of `--user name:password` at `start`, or the name where there is no password, as with keys."
     if (found := _GIVEN.match(raw, start)) is None: return None
     part = 2 if found[2] else 1
@@ -78,5 +78,5 @@ def in_program(raw: bytes, start: int, end: int) -> Finding | None:
 def place_at(raw: bytes, start: int, end: int) -> tuple[bool, Finding | None]:
     "Whether one of `place_heads` was found from `start` to `end`, and the password that stands there, if any."
     if raw.startswith(b"://", start): return True, in_address(raw, start)
-    if raw[start:start + 1] in b" \t": return True, in_login(raw, start, end)
+    if raw[start:start + 1] in b" \t": return True, in_login(raw, start)
     return (True, in_program(raw, start, end)) if PROGRAM.match(raw, start) else (False, None)

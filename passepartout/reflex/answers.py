@@ -110,7 +110,7 @@ def line_about(place: Place, dates: list[Stamp], around: Surroundings, today: da
 # %% ../../nbs/reflex/answers.ipynb #96ef9ba9
 def when_is(request: Request, around: Surroundings) -> dict | None:
     "when is the dentist?, what time is the next concert?, when do I have to call the roofer?"
-    line = request.text.strip().rstrip("?!. ").replace("’", "'")
+    line = request.plain
     if len(line) > 200 or "\n" in line or not (found := _WHEN.fullmatch(line)): return None
     if found[1].lower() in PRONOUNS and not line.lower().startswith("when"): return None                # what time is it: the clock
     dated = settled(lambda around: dated_places(found[1], around, request.today)
@@ -137,7 +137,7 @@ def readings(line: str, today: date) -> Iterator[tuple[str, Span]]:
 # %% ../../nbs/reflex/answers.ipynb #4cc758f1
 def is_it_then(request: Request, around: Surroundings) -> dict | None:
     "is the dentist on thursday?, are the bins next week?"
-    line = request.text.strip().rstrip("?!. ").replace("’", "'")
+    line = request.plain
     if len(line) > 200 or "\n" in line or not (found := _HEADED.fullmatch(line)): return None
     for words, span in readings(found[1], request.today):
         words = re.sub(r"\s+(?:due|planned|scheduled|happening)$", "", words, flags=re.I)
@@ -165,7 +165,7 @@ _DONE_YET = Regex(r"(?:is|are|was|were|isn't|aren't)\s+(?P<thing>.{2,100}?)\s+(?
 # %% ../../nbs/reflex/answers.ipynb #c3898e2a
 def is_it_done(request: Request, around: Surroundings) -> dict | None:
     "is the Q3 report done?, have I finished the letter?"
-    line = request.text.strip().rstrip("?!. ").replace("’", "'")
+    line = request.plain
     if len(line) > 200 or "\n" in line or not (found := _DONE_YET.fullmatch(line)): return None
     words, asked = found["thing"] or found["what"], (found["state"] or "done").lower()
     if words.lower() in PRONOUNS and (place := settled(referent, around)) and isinstance(place, Place) and place.keyword:
@@ -193,7 +193,7 @@ _JOINT = Regex(r",?\s+(?:to|about|an|daran)\s|,\s|$", re.I)
 
 def day_beside(request: Request, around: Surroundings) -> str | dict | None:
     "A reminder or task with the day in place of what it is *a week before*, or the message that says why there is none; `None` for every other sentence."
-    line = request.text.strip().rstrip("?!. ").replace("’", "'")
+    line = request.plain
     if len(line) > 300 or "\n" in line or '"' in line or not _TO_REMIND.match(line) or not (found := _BESIDE.search(line)): return None
     ends = [found.end() + joint.start() for joint in _JOINT.finditer(line[found.end():])]
     if not ends[0] or _JOINT.match(f" {line[found.end():]}"): return None
@@ -230,7 +230,7 @@ _SINCE = Regex(r"how\s+(?:many\s+(?:days|weeks)|long)\s+(?:(?:is\s+it|has\s+it\s
 
 def how_long(request: Request, around: Surroundings) -> dict | None:
     "how long until christmas, how many days until the concert, what is the date in 3 weeks, how many days since october 3"
-    line = request.text.strip().rstrip("?!. ").replace("’", "'")
+    line = request.plain
     if len(line) > 200 or "\n" in line: return None
     past = " was " in f"{line[:16].lower()} "
     if (found := _WHICH_DAY.fullmatch(line)) and (day := read_day(words_of(found[1]), request.today, nearest=past)):

@@ -49,6 +49,7 @@ def day_born(text: str) -> tuple[str, str, str] | None:
     except NoSuchDate: return None
     return day and (found[1] or "", f"{day:%m}", f"{day:%d}")
 
+# %% ../../nbs/reflex/birthdays.ipynb #4d10c7fd
 @record
 class Born:
     "A birthday in the notes: whose, what else they are called, and where it stands. The year is 0 where none is given."
@@ -152,7 +153,7 @@ def of_unknown_age(name: str, around: Surroundings, person: bool) -> Outcome:
 # %% ../../nbs/reflex/birthdays.ipynb #0dccdc02
 def birthdays(request: Request, around: Surroundings) -> dict | None:
     "how old is Nele, when is Ana's birthday, birthdays in may, whose birthday is next"
-    line = " ".join(request.text.strip().rstrip("?!. ").replace("’", "'").split())
+    line = " ".join(request.plain.split())
     if len(line) > 120: return None
     asked, whose = _HOW_OLD.fullmatch(line), _WHOSE.fullmatch(line)
     if not asked and not whose: return None
@@ -189,7 +190,7 @@ _TOLD = Regex(r"(?:(?:the|my|our)\s+)?([\w .-]{1,40}?)(?:['’]s?\s+birthday\s+i
 # %% ../../nbs/reflex/birthdays.ipynb #08323fc2
 def told_birthday(request: Request, around: Surroundings) -> dict | None:
     "Ana's birthday is 3 december 1982; Ana was born on …; set birthday of Ana to …: the offer to keep it where it is read."
-    line = " ".join(request.text.strip().rstrip("?!. ").replace("’", "'").split())
+    line = " ".join(request.plain.split())
     if len(line) > 120 or "?" in request.text or not (found := _TOLD.fullmatch(line)): return None
     name, said = filter(None, found.groups())
     if (day := day_born(said)) is None or name.lower() in PRONOUNS: return None
@@ -201,6 +202,7 @@ def told_birthday(request: Request, around: Surroundings) -> dict | None:
     if offers: return decline(f"Did you mean “{offers[0]}”? Say “yes”, and I'll do it: from there I know it again.")
     return decline(f"Nothing in your notes is called “{name}”, and a birthday is kept below the name. Begin with it, for example: note: {name}. Then tell me again.")
 
+# %% ../../nbs/reflex/birthdays.ipynb #14bc01f0
 def headings_named(name: str, around: Surroundings, today: date) -> list[Place]:
     "The headings that are called exactly so, and are no tasks; without any, the only one that begins so, as somebody is called by the first name."
     match = look_up(around, Command("when", name, ""), today)

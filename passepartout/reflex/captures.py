@@ -74,6 +74,11 @@ class Request:
                   or _MIND.match(whole) is not None)
         return cls(text := _CLOSING.sub("", text) if favour else text, plain_words(text), today, favour)
 
+    @property
+    def plain(self) -> str:
+        "The text with plain apostrophes, and without the signs that it ends in."
+        return self.text.strip().rstrip("?!. ").replace("’", "'")
+
     def after(self, count: int) -> str:
         "The text behind its first `count` words."
         return self.text.split(None, count)[count] if len(self.text.split(None, count)) > count else ""

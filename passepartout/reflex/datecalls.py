@@ -16,7 +16,7 @@ from datetime import date, datetime, timedelta
 
 from ..org import Node, Outline
 from ..outline.markdown import marks_in
-from ..outline.recurrences import Rule, next_day, read_rule
+from ..outline.recurrences import Rule, fits, next_day, read_rule
 from ..outline.timestamps import Stamp, occurrences, stamps
 from .captures import decline, say
 from .commands import LATER, Command, object_of
@@ -196,9 +196,12 @@ def to_first_turn(command: Command, place: Place, around: Surroundings, today: d
 def turn_before(stamp: Stamp, rule: Rule | None, first: date) -> date | None:
     "The first turn on `first` or later, of which the date that is written is a later turn; `None` when there is none."
     if rule is None and stamp.repeat.mark == ".+": return first if first < stamp.day else None
-    for day in (first + timedelta(n) for n in range(min((stamp.day - first).days, 400))):
-        if first_turn(stamp._replace(day=day), rule, stamp.day) == stamp.day: return day
-    return None
+    days = (first + timedelta(n) for n in range(min((stamp.day - first).days, 400)))
+    found = [day for day in days if first_turn(stamp._replace(day=day), rule, stamp.day) == stamp.day]
+    def own(day: date) -> bool:
+        if rule is not None and not rule.plain: return fits(rule, day, stamp.day)
+        return (rule or stamp.repeat).unit not in "my" or day.day == stamp.day.day
+    return next(filter(own, found), found[0] if found else None)
 
 # %% ../../nbs/reflex/datecalls.ipynb #d577f716
 def to_turn_before(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:

@@ -278,6 +278,7 @@ def referent(around: Surroundings) -> Place | None:
              and not place.hidden]
     return found[0] if len(found) == 1 else None
 
+# %% ../../nbs/reflex/edits.ipynb #de807a55
 def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
     "The heading that begins on a line of a file."
     outline = readable(file, around)

@@ -28,7 +28,7 @@ def candidates(around: Surroundings, file: str) -> Sequence[Outline]:
     stem = posixpath.splitext(posixpath.basename(file))[0]
     return [around.outline(path) for path in dict.fromkeys((*linked, *files_holding(index, stem)))]
 
-
+# %% ../../nbs/reflex/filenames.ipynb #f89cd874
 def all_files(around: Surroundings) -> list[str]:
     "The names of all notes."
     index = around.index()
@@ -41,7 +41,7 @@ def linking(around: Surroundings, file: str) -> list[str]:
     return sorted(outline.file for outline in candidates(around, file) if outline.file != file
                   and any(leads(outline, link, file, paths) for link, _, _ in spans(outline)))
 
-# %% ../../nbs/reflex/filenames.ipynb #c0365cb1
+# %% ../../nbs/reflex/filenames.ipynb #470056ce
 MOST_LINKED = 3                             # notes that are changed without a question
 
 def touches_few(proposal: dict) -> bool:
@@ -54,7 +54,7 @@ def new_path(file: str, title: str) -> str:
     name = name if posixpath.splitext(name)[1].lower() in (".org", ".md", ".markdown") else name + posixpath.splitext(file)[1]
     return name if "/" in name else posixpath.join(posixpath.dirname(file), name)
 
-
+# %% ../../nbs/reflex/filenames.ipynb #c0365cb1
 def rename_file(file: str, title: str, around: Surroundings) -> dict:
     "The call that gives a file another name; a message when that cannot be done."
     new, paths = new_path(file, title), all_files(around)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from ..lazy import Regex
-from .dates import WEEKDAY, NoSuchDate, words_of
+from .dates import MONTHS, WEEKDAY, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .spans import part_of_day, read_span
 from .whens import day_of_time, read_hours, read_when
@@ -58,7 +58,7 @@ _HALF = Regex(rf"\bhalb ({'|'.join(_HOURS)})\b", re.I)
 _COMPOUND = Regex(r"\b((?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)(früh|morgen|vormittag|nachmittag|abend|nacht|mittag)s?\b", re.I)       # Freitagabend
 
 # %% ../../nbs/reflex/german.ipynb #1f45e5f1
-_MONTHS = frozenset("january february march april may june july august september october november december".split())
+_MONTHS = frozenset(map(str.lower, MONTHS))
 
 def ordinal(word: str) -> str:
     "`31.` as `31st`; every other word as it is."
@@ -372,7 +372,7 @@ def dated_line(text: str, today: date) -> str | None:
                 return f"{' '.join(rest).strip(' ,:-')} {when}"
     return None
 
-# %% ../../nbs/reflex/german.ipynb #c8820f66
+# %% ../../nbs/reflex/german.ipynb #eaf3ffc3
 MOST_GERMAN = 400                           # characters
 _FAVOUR = Regex(r"^(?:kannst|könntest|würdest|magst) du (?:bitte |mal |mir )*(?=\S.*en$)", re.I)
 _ASKING = frozenset("was wer wo wie wann warum wieso weshalb welche welcher welches ist sind hat habe hab haben kann soll".split())
@@ -385,6 +385,7 @@ def verb_first(line: str) -> str:
     found = None if line.split(None, 1)[0].lower() in _ASKING else _LAST_VERB.fullmatch(line)
     return f"{_AS_ASKED.get(found[2].lower(), found[2].lower()[:-1])} {' '.join(filter(None, (found[1], found[3])))}" if found else line
 
+# %% ../../nbs/reflex/german.ipynb #c8820f66
 def in_english(text: str, today: date) -> Iterator[str]:
     "What a German sentence may mean, as English sentences of the grammar; the likeliest first."
     line = " ".join(text.split()).rstrip("?!. ") if len(text) <= MOST_GERMAN and "\n" not in text.strip() else ""

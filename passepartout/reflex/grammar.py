@@ -82,15 +82,16 @@ def only_a_file(request: Request) -> dict | None:
     found = _ONLY_A_FILE.fullmatch(request.text.strip())
     return decline(f"A file is made by the first note in it: note in {found[1]}: the words of the note. Its folder has to be there.") if found else None
 
-# %% ../../nbs/reflex/grammar.ipynb #251ee0eb
+# %% ../../nbs/reflex/grammar.ipynb #6a753c6a
 _ON_LIST = Regex(r"(?:how\s+many(?:\s+more)?(?:\s+(?:items|things|boxes|entries|points))?(?:\s+are)?(?:\s+there)?(?:\s+still)?(?:\s+(?:left|open|missing|unchecked))?|what(?:'s|\s+is)(?:\s+still)?\s+(?:left|open|missing|unchecked))(?:\s+to\s+\w+)?\s+(?:on|in|from|of)\s+(.{2,60}\slist|.{2,60}liste)", re.I)
 MOST_LEFT = 40
 
 def left_on_list(request: Request, around: Surroundings) -> dict | None:
     "what is left on the packing list, how many things are on the shopping list"
-    if not (found := _ON_LIST.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'"))): return None
+    if not (found := _ON_LIST.fullmatch(request.plain)): return None
     return settled(lambda around: boxes_of(found[1], around, request.today), around)
 
+# %% ../../nbs/reflex/grammar.ipynb #251ee0eb
 def boxes_of(name: str, around: Surroundings, today: date) -> dict | None:
     "The open boxes of the list that would be shown, and how many there are in all; `None` where that is private, or none, or has no box."
     shown = look(Request.of(f"what is on {name}", today), around)
@@ -232,7 +233,7 @@ def spelt_better(request: Request, around: Surroundings) -> str | None:
     known = settled(lambda around: [True] if any(word and mentioned(word, around) for word in changed) else [], around) if changed else []
     return None if known == [True] else better
 
-
+# %% ../../nbs/reflex/grammar.ipynb #aa68388b
 def misspelt(request: Request, around: Surroundings) -> dict | None:
     "The proposal for a question with its key words spelt right; `None` for everything that does more than read."
     better = spelt_better(request, around)

@@ -48,6 +48,7 @@ def clocked(text: str, now: datetime) -> str | None:
     if before and after or not (thing := before or after) or words_of(thing)[0] in _NO_TASK or re.match(r"[^\W\d][\w ]{0,30}:", before): return None
     return f"todo {thing} {time}"
 
+# %% ../../nbs/reflex/hours.ipynb #4bcf7f20
 def moment(found: re.Match, now: datetime) -> str:
     "The time of day that is meant, with its day: in the language of what was `found`, behind a German verb."
     then = now + timedelta(seconds=seconds_in(found["much"], found["unit"], bool(found["half"])) + 30)

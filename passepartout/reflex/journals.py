@@ -40,7 +40,7 @@ def journal(request: Request) -> dict | None:
     "what did I do yesterday, journal of 16 november"
     found = JOURNAL.match(request.text[:200])
     said = plain_words(request.text[found.end():]) if found else ()
-    if owned := _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200]): said = words_of(owned[1] or "")
+    if owned := _OF_DAY.fullmatch(request.plain[:200]): said = words_of(owned[1] or "")
     doing = found and said and re.search(r"\bdid\s+(?:i|we)\s+do\b|\b(?:i|we)\s+did\b|\bhappened\b", found[0], re.I)
     if doing and (span := gone_by(said, request.today)) and span.start <= request.today and ("did" in request.words or span.end > span.start):
         few = (span.end - span.start).days < MOST_PAGES or (span.start, span.end) == month(span.start)
@@ -53,5 +53,5 @@ def journal(request: Request) -> dict | None:
 # %% ../../nbs/reflex/journals.ipynb #b3c4ca45
 def journal_of_today(request: Request) -> dict | None:
     "my journal, open the journal"
-    found = _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200])
+    found = _OF_DAY.fullmatch(request.plain[:200])
     return journal(Request.of("journal of today", request.today)) if found and not found[1] and request.words[0] != "find" else None

@@ -124,17 +124,16 @@ def look_up(around: Surroundings, command: Command, today: date, spared: Callabl
     if command.args.get("file"): return file_meant(around, command.target)
     found, text = headings_for(around, command, today, spared), command.target
     if command.wants and found.way == 0: return found
-    files = [(way, place) for place in files_called(around.notes(), text) if not place.hidden and (way := way_of(text, place)) < 9]
-    if found.way and not any(way == 0 for way, _ in files) and _ARTICLES.match(text):
+    meant = file_meant(around, text)
+    if found.way and meant.way and _ARTICLES.match(text):
         return look_up(around, replace(command, target=_ARTICLES.sub("", text, count=1)), today, spared)
     if found.kind in ("alike", "none") and (kind := _KIND_BEFORE.match(text)):
         again = look_up(around, replace(command, target=text[kind.end():]), today, spared)
         if again.kind in ("one", "several"): return again
     if command.wants or found.way == 0: return found
-    best = min([way for way, _ in files], default=9)
-    named = [place for way, place in files if way == best]
+    best, named = meant.way, meant.places
     if command.verb in ("show", "to", "item", "under", "check", "body") and best < found.way and named:
-        return Match("one" if len(named) == 1 else "several", tuple(named), best)
+        return meant
     elsewhere = any(place.file != found.places[0].file for place in named) if found.places else False
     unsure = command.verb in ("show", "to", "archive", "move", "rename") or elsewhere and command.verb in ("tags", "property", "body", "item", "under")
     if unsure and best <= found.way and found.kind == "one" and found.places[0].kind != "file":

@@ -29,7 +29,7 @@ _YES_OR_NO = frozenset("is are am do does have has any anything something".split
 # %% ../../nbs/reflex/questions.ipynb #81ed2bea
 def kind_asked(request: Request) -> tuple[str, Request]:
     "The kind of a question, one of `firstlines.QUESTIONS` or empty, and the request for the list that it is asked of."
-    line = request.text.strip().rstrip("?!. ").replace("’", "'")
+    line = request.plain
     if len(line) > 200 or "\n" in line: return "", request
     asked = lambda text: replace(Request.of(" ".join(text.split()), request.today), favour=request.favour)
     if found := _END.fullmatch(line): return ("first" if (found[1] or found[3]).lower() in ("first", "earliest") else "last"), asked(f"what is on {found[2] or found[4]}")

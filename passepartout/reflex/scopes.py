@@ -73,7 +73,7 @@ def cut_out(line: str) -> Iterator[tuple[str, str, str]]:
 # %% ../../nbs/reflex/scopes.ipynb #c811f33f
 def about_place(request: Request, around: Surroundings) -> dict | None:
     "anything overdue in the roof project?, due in phd this week, open tasks in Werkstatt, what is due there"
-    line = request.text.strip().rstrip("?!. ").replace("’", "'")
+    line = request.plain
     if len(line) > 200 or "\n" in line: return None
     if there := _THERE.search(line):
         if not (proposal := at_place(line[:there.start()], None, request)): return None
@@ -86,13 +86,13 @@ def about_place(request: Request, around: Surroundings) -> dict | None:
         if not of_list or joint in ("in", "from", "under", "within") and path == folder_named(path, around): return narrowed
     return None
 
-
+# %% ../../nbs/reflex/scopes.ipynb #b608f745
 def is_days(words: str, today: date) -> bool:
     "Whether these words are days, which is what most of those behind *in* are: no note has to be looked at."
     try: return read_span(words_of(words), today) is not None
     except NoSuchDate: return True
 
-
+# %% ../../nbs/reflex/scopes.ipynb #49ca4799
 def at_place(line: str, path: str | None, request: Request) -> dict | None:
     "The call of the agenda for a question, narrowed to a folder or a file; `None` when it is no such question."
     without = Request.of(f"{line} in {_HERE}/", request.today)

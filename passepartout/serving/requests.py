@@ -31,7 +31,7 @@ from .guests import Guest
 from ..messages import CLI
 from ..perceive import receive
 from ..plist import Keyword, key_name
-from ..reason import read_ahead
+from ..modelprompt import read_ahead
 from ..pastturns import only_refused, only_tried
 
 # %% ../../nbs/serving/19f_requests.ipynb #9748d126

@@ -17,7 +17,8 @@ from ..lazy import Regex
 from ..oneline import shown
 from .harm import DENY, destroys, harm, operands_of, outside, scratch, spoils, there_outside
 from .places import Places
-from .programs import DATA, Program, harmless_script, parse_words
+from .programs import Program, parse_words
+from .values import DATA, harmless_script
 from .script import BUILTINS, Simple
 from .standfor import without_braces
 from .table import lookup

@@ -19,7 +19,8 @@ from ..oneline import shown
 from .carried import carried_texts, harm_carried, harm_in_words, names_given, shell_parts, told_to, written_and_used
 from .harm import ASK, CONFIRM, DENY, READ, harm, scratch
 from .places import Places
-from .programs import Program, pinned
+from .installed import pinned
+from .programs import Program
 from .script import Redirect, Simple
 from .standfor import given_values, named_anew, readings, without_braces
 from .within import SHELLS, STARTERS, WRITES, carries_out, commands_within, keeps, leads_on, lines_to, loose_texts, says, takes_names, texts_said

@@ -20,7 +20,8 @@ from .findings import (Findings, harm_in_files, harm_in_pipeline, harm_inside, h
 from .harm import ASK, READ, harm
 from .later import read_find, read_xargs
 from .places import Places
-from .programs import Program, another, objection, pinned
+from .installed import another, pinned
+from .programs import Program, objection
 from .repository import history_objection, is_data, repository_objection
 from .script import (BUILTINS, END, FILE, THROUGH, Fill, Pipeline, Script, Simple, any_hole, filled, has_hole, holes,
                                        named)

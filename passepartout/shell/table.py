@@ -10,7 +10,8 @@ __all__ = ['table', 'lookup', 'prints_words', 'keeps_input']
 # %% ../../nbs/shell/table.ipynb #1f23923a
 from collections.abc import Mapping, Sequence
 from functools import cache
-from .programs import DATA, Program, program
+from .programs import Program, program
+from .values import DATA
 
 # %% ../../nbs/shell/table.ipynb #86d8a31d
 _CARGO = ".cargo/config .cargo/config.toml"

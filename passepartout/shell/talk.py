@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ..lazy import Regex
-from .programs import harmless_script
+from .values import harmless_script
 from .table import keeps_input
 
 # %% ../../nbs/shell/talk.ipynb #16d967e9

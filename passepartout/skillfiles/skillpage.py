@@ -111,7 +111,7 @@ def faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
         elif isinstance(node, (ast.AsyncFunctionDef, ast.Await)): yield at, "a skill's functions are plain ones, not async"
 
 # %% ../../nbs/skillfiles/10d_skillpage.ipynb #365bba24
-def permission_faults(tree: ast.Module, permissions: Sequence[str], parts: Sequence[str]) -> Iterator[tuple[int, str]]:
+def permission_faults(tree: ast.Module, permissions: Sequence[str]) -> Iterator[tuple[int, str]]:
     "What a page defines or reads without having asked for it, and what it asks for that does not exist."
     for name in permissions:
         if name not in PERMISSIONS: yield 1, f"there is no permission {name}; there are {', '.join(PERMISSIONS)}"
@@ -173,7 +173,7 @@ def read_skill(path: Path, data: bytes, *, reserved: Collection[str] = ()) -> Sk
     if "prompt" in parts and "trigger" not in parts and not about.get("TRIGGER"):
         problems.append((1, "it defines prompt, and nothing says when; write trigger: heartbeat, or the words on which it is used"))
     schedule = read_schedule(about.get("SCHEDULE"), "worker" in parts, problems)
-    problems += [*faults(tree), *permission_faults(tree, permissions, parts)]
+    problems += [*faults(tree), *permission_faults(tree, permissions)]
     if problems: raise SkillError(f"{file}: " + "; ".join(f"line {at}: {said}" for at, said in sorted(dict.fromkeys(problems))[:12]) + ".")
     said = lambda key: str(about.get(key) or "").strip()
     return SkillPage(path, hashlib.sha256(data).hexdigest(), name, priority, tuple(words_of(about.get("DEPENDS"))), permissions,

@@ -18,7 +18,8 @@ from ..lazy import Regex
 from ..messages import Action, ApprovalRequired, Rejected, Signal, pick
 from ..records import record
 from ..skills import Skill, SkillError, skill_name
-from ..tools import Effects, Parameter, Tool, ToolError
+from ..toolbelt.declarations import TAKES
+from ..tools import Parameter, Tool, ToolError
 
 # %% ../../nbs/skillfiles/17i_skilltools.ipynb #754dcc2d
 NAMES = ("create-skill", "edit-skill")
@@ -141,7 +142,6 @@ def writing_skill(writer: Writer) -> Skill:
 # %% ../../nbs/skillfiles/17i_skilltools.ipynb #df92a477
 def skill_tools(writer: Writer, guard: Any = None) -> list[Tool]:
     "The two tools, for registering."
-    effects = Effects(read_only=False, destructive=True, idempotent=False, open_world=False)
     text = lambda name, said, **more: Parameter(name, "string", said, **more)
     page = text("page", "the whole text of the page, in Org: the lines #+PROPERTY: skill NAME and #+PROPERTY: permissions gate (or "
                         "prompt), prose, and between #+begin_src python and #+end_src functions: gate(action, signal) or mandate(signal), "
@@ -150,9 +150,9 @@ def skill_tools(writer: Writer, guard: Any = None) -> list[Tool]:
     def edit(name, page): return writer.write("edit-skill", name, page)
     return [Tool("create-skill", "Write a new skill for yourself; the person is asked and sees the page",
                  [text("name", "its name"), page, text("kind", "org or md; without it, the page shows it", required=False,
-                                                       choices=("org", "md"))], create, guard, effects=effects),
+                                                       choices=("org", "md"))], create, guard, effects=TAKES),
             Tool("edit-skill", "Write a skill anew that you wrote; the person is asked and sees the difference",
-                 [text("name", "its name"), page], edit, guard, effects=effects)]
+                 [text("name", "its name"), page], edit, guard, effects=TAKES)]
 
 # %% ../../nbs/skillfiles/17i_skilltools.ipynb #1e1edb19
 def install_writing(agent: Any) -> None:

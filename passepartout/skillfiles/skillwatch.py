@@ -28,6 +28,7 @@ def seen(folders: list[str]) -> tuple:
         except OSError: found.append((folder, 0))
     return tuple(sorted(found))
 
+# %% ../../nbs/skillfiles/17h_skillwatch.ipynb #14e23340
 def _mark(entry: os.DirEntry) -> tuple:
     try: info = entry.stat()
     except OSError: return ()

@@ -57,7 +57,7 @@ def markdown_lines(text: str) -> Iterator[str]:
         else: yield ("> " if within == "quote" else "") + markdown_text(re.sub(r"^([ \t]*[-+*] )(.+?) :: ", r"\1*\2*: ", line))
 
 # %% ../../nbs/tangling/08x_chapter.ipynb #452af4df
-def cell_of(web: Web, source: Source, module: str, parts: set[str]) -> tuple[str, str]:
+def cell_of(web: Web, source: Source, parts: set[str]) -> tuple[str, str]:
     "(kind, text) of the cell for one block."
     args, code = source.arguments, "\n".join(line.text for line in code_of(web, source))
     if target_name(source, "x.org"): return "code", f"#| export\n{code}"
@@ -80,27 +80,27 @@ def chapter_cells(page: Page) -> list[tuple[str, str]]:
     module = PurePosixPath(next(iter(names), "")).with_suffix("").name
     parts = {name for s in page.sources for line in s.lines for name in re.findall(r"<<([^ \t\n](?:.*?[^ \t\n])?)>>", line.text)}
     parts |= {name.lower() for name in parts}
-    cells = [("markdown", f"# {module or outline.nodes[0].title}\n\n> {said_of(page, module)}")]
+    cells = [("markdown", f"# {module or outline.nodes[0].title}\n\n> {said_of(page)}")]
     if module: cells.append(("code", f"#| default_exp {module}"))
     for node in outline.nodes:
-        if not node.hidden: cells += _section(web, node, [s for s in sources if s.node is node], module, parts)
+        if not node.hidden: cells += _section(web, node, [s for s in sources if s.node is node], parts)
     return [cell for cell in cells if cell[1].strip()]
 
 # %% ../../nbs/tangling/08x_chapter.ipynb #048c682a
-def said_of(page: Page, module: str) -> str:
+def said_of(page: Page) -> str:
     "One line about the page: its description or subtitle, or its title."
     m = re.search(r"^#\+(?:description|subtitle):[ \t]*(\S[^\n]*)", page.text, re.I | re.M)
     return m[1].strip() if m else page.outline.nodes[0].title
 
 # %% ../../nbs/tangling/08x_chapter.ipynb #df0ce842
-def _section(web: Web, node, sources: list[Source], module: str, parts: set[str]) -> Iterator[tuple[str, str]]:
+def _section(web: Web, node, sources: list[Source], parts: set[str]) -> Iterator[tuple[str, str]]:
     "The heading of a node, and its prose and code in turn."
     outline, at = web.outline, node.body_start
     prose = f"{'#' * min(node.level + 1, 6)} {markdown_text(node.title)}\n\n" if node.kind == "heading" else ""
     for source in sources:
         prose += "\n".join(markdown_lines(outline.text[at:source.start]))
         if prose.strip(): yield "markdown", _tidy(prose)
-        yield cell_of(web, source, module, parts)
+        yield cell_of(web, source, parts)
         prose, at = "", source.end
     own = "".join(outline.text[max(a, at):b] for a, b in outline.pieces(node, at) if b > at)
     prose += "\n".join(markdown_lines(own))

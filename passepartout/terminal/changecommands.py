@@ -178,7 +178,7 @@ def capture(text: Annotated[list[str], typer.Argument(help="What to note down; -
             except PassepartoutError as error: fail(error.message, 2, json_)
             reply = insist(lambda: carry_out(agent, f"capture {words}", session,
                                              command_action(tool, args, f"You asked to capture “{short_line(args['title'])}”")))
-            code = changed(agent, opened, reply, lambda: newest(opened, args.get("file") or args["path"], args["title"]), json_, memex)
+            code = changed(agent, opened, reply, lambda: newest(opened, args.get("file") or args["path"]), json_, memex)
     raise typer.Exit(code)
 
 # %% ../../nbs/terminal/20e_changecommands.ipynb #a9656171
@@ -188,7 +188,7 @@ def inbox_of(opened: Shelf) -> str:
     return inbox_among(path for path, _ in opened.answered(lambda: opened.index.guarded(opened.index.files)).values())
 
 # %% ../../nbs/terminal/20e_changecommands.ipynb #b15c6255
-def newest(opened: Shelf, file: str, title: str) -> Any:
+def newest(opened: Shelf, file: str) -> Any:
     "The last heading of a file, which is what was captured."
     from passepartout.targets import resolve_target
     found = opened.answered(lambda: resolve_target(opened.index, f"{file}:999999999"))

@@ -88,7 +88,7 @@ def item_row(item: Any, today: date, dated: bool = False) -> Row:
     "An item of the agenda as a row; `dated` for lists that are not grouped by day."
     from passepartout.agenda import say_when
     when = "" if item.kind == "task" else say_date(item, today) if dated else say_when(item)
-    late = item.due is not None and item.due < today and item.kind != "event"
+    late = item.is_late(today)
     style = "red" if late else "yellow" if item.kind == "deadline" else ""
     return Row(f"{item.file}:{item.line}", when, item.keyword or "", item.priority or "", item.title, item.tags, "", style,
                item.due.isoformat() if item.due else "")

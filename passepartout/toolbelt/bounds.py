@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 from ..confinement.roots import Root
-from ..shell.programs import shared_file
+from ..shell.values import shared_file
 from ..shell.sandbox import Cover, beneath, mounted
 from ..shell.script import Script, Simple, unwrapped
 from .walks import MOST_COVERS, MOST_ENTRIES, TooMany, sensitive_in

@@ -97,7 +97,7 @@ def _marked(file: OpenedPath, text: str, hits: list[Match], private: Sequence[st
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #cb670a92
 def worth_opening(folder: OpenedPath, pattern: str, case: bool, deadline: float) -> list[str] | None:
     "Names below `folder` that may hold the fixed text `pattern`, in the order of a walk; `None` when ripgrep cannot tell."
-    from passepartout.shell.programs import pinned           # the table of programs, with the first search
+    from passepartout.shell.installed import pinned          # with the first search
     runs, program = re.findall(r"[ -~]+", pattern), pinned("rg")
     if folder.kind != "dir" or not runs or not program or not os.path.exists(program) or not os.path.isdir("/proc/self/fd"): return None
     argv = [program, "--no-config", "--no-messages", "--no-ignore", "--no-mmap", "--no-follow", "--one-file-system", "--max-depth=64", "--color=never", "--files-with-matches", "--null",

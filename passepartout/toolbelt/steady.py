@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..oneline import shown
 from ..confinement.openedpath import sensitive_in
 from ..confinement.roots import Root
-from ..shell.programs import parse_words, shared_file
+from ..shell.programs import parse_words
+from ..shell.values import shared_file
 from ..shell.sandbox import beneath
 from ..shell.script import Script, Simple, unwrapped
 from ..shell.table import lookup

@@ -59,9 +59,8 @@ class Pool(Shelved):
 def item_line(item: Any, today: Any) -> Line:
     "An item of the agenda as a line: when, what, where."
     from passepartout.agenda import say_when
-    late = item.due is not None and item.due < today and item.kind != "event"
-    what = " ".join(filter(None, [item.keyword, item.priority and f"[#{item.priority}]", item.title]))
-    return Line("!" if late else " ", "", f"{say_when(item)}  {what}  ({item.file}:{item.line})",
+    late = item.is_late(today)
+    return Line("!" if late else " ", "", f"{say_when(item)}  {item.headline}  ({item.file}:{item.line})",
                 "red" if late else "yellow" if item.kind == "deadline" else "")
 
 # %% ../../nbs/tui/desk.ipynb #ba80c035
