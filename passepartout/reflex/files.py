@@ -65,12 +65,18 @@ def in_own_inbox(proposal: dict | None, text: str, around: Surroundings) -> dict
     told = {"explanation": payload["explanation"].replace(f" in {INBOX}", f" in {place}")} if "explanation" in payload else {}
     return {**proposal, "payload": {**moved(payload, "tool"), **steps, **told}}
 
-# %% ../../nbs/reflex/files.ipynb #723686df
+# %% ../../nbs/reflex/files.ipynb #5a948485
 _NAMES_OF_FILES = ("path", "file", "target", "to")
 
+def _names_accented(payload: dict) -> bool:
+    "Does a call, or a step of a plan, name a file with a letter that is not ASCII?"
+    each = [one["args"] for one in (payload, *payload.get("steps", ())) if isinstance(one.get("args"), dict)]
+    return any(isinstance(args.get(name), str) and not args[name].isascii() for args in each for name in _NAMES_OF_FILES)
+
+# %% ../../nbs/reflex/files.ipynb #723686df
 def as_spelt(proposal: dict | None, around: Surroundings) -> dict | None:
     "`proposal`, with the files that it names spelt as the notes spell them."
-    if not proposal or str(proposal["payload"]).isascii(): return proposal
+    if not proposal or not _names_accented(proposal["payload"]): return proposal
     paths = paths_of(around)
     known = {one_sign(path): path for path in paths if one_sign(path) != path or not path.isascii()}
     spelt = lambda name, value: (known.get(one_sign(value), value) if name in _NAMES_OF_FILES and isinstance(value, str)
