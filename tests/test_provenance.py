@@ -260,3 +260,17 @@ async def test_what_the_person_quotes_is_not_their_word(tmp_path, later):
     if later: reply = await agent.handle("I see, thank you")
     assert agent.ran == [] and reply.status == "requires-approval" and "PT50-6666" in reply.approvals[0].reason
     await agent.close()
+
+
+@pytest.mark.parametrize("args, unbidden", [({}, True), ({"what": "Ana"}, False), ({"what": "Bob"}, True), ({"what": "Bob", "other": "Ana"}, False), ({"what": "-"}, True), ({"unheard": "Ana"}, False), ({"what": None}, True), ({"sure": True}, True), ({"what": ("Bob", "Ana")}, False), ({"what": ("Bob", "Cid")}, True), ({"what": "everything"}, True), ({"what": {"ref": "found"}}, False)])
+def test_a_call_without_a_word_of_the_person_is_unbidden(args, unbidden):
+    "A value that the tool takes anyway, a yes, a sign or nothing are no words, and what a plan works out is judged when it is known. A program of somebody else does what nobody knows, whatever it says of itself."
+    from passepartout.gates.provenance import is_unbidden
+    words = Words("Write to Ana - everything true", TODAY)
+    def tool(**more): return Tool("wipe", "", [Parameter("sure", "boolean", default=False, required=False), Parameter("what", "any", default="everything", required=False), Parameter("other", required=False), Parameter("line", kind="command", required=False)], lambda **args: "", **more)
+    worst = Effects()
+    assert is_unbidden(tool(effects=worst, foreign=True), args, words) == unbidden and is_unbidden(tool(effects=Effects(read_only=True, destructive=False), foreign=True), args, words) == unbidden
+    assert not any(is_unbidden(each, args, words) for each in (None, tool(effects=worst), tool(effects=Effects(read_only=True, destructive=False))))
+    mine = Tool("send", "", [Parameter("what", "any", default="everything", required=False), Parameter("sure", "boolean", required=False), Parameter("other", required=False)], lambda **args: "", effects=worst)
+    assert is_unbidden(mine, args, words) == unbidden
+    for harmless in ({"effects": Effects(read_only=True, destructive=False)}, {"effects": Effects(open_world=False), "edits": True}): assert not is_unbidden(Tool("look", "", mine.parameters, lambda **args: "", **harmless), args, words)

@@ -151,6 +151,7 @@ def _any_of(place: str, contents: Sequence[bytes], wanted: Callable[[str], bool]
         except OSError: return None
         finally: os.close(calls)
     late = threading.Timer(_MOST_SECONDS, git.kill)
+    late.daemon = True                                                                 # nobody who ends the program waits for it
     late.start()
     try:
         for _ in contents:
