@@ -25,6 +25,7 @@ from .messages import FrozenDict, freeze
 from .plist import Keyword, read_plist, write_plist
 from .records import record
 from .tools import Tool, ToolError, ToolRegistry, shown
+from .toolbelt.declarations import as_meant
 
 # %% ../nbs/12p_plan.ipynb #99884157
 @record
@@ -292,7 +293,7 @@ class CallReader(PlanReader):
         for name, (node, known) in args.items():
             parameter = tool.by_name[name]
             try:
-                if node.head == "literal": parameter.check(tool.name, freeze(node["value"], words=False))
+                if node.head == "literal": parameter.check(tool.name, as_meant(parameter.type, freeze(node["value"], words=False)))
             except ToolError as error: self.refuse(error.message)
             wanted = OF_PARAMETER.get(parameter.type)
             if wanted and node.head != "literal" and known.type not in (wanted, "any"):

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .conditions import GateError
-from .toolbelt.declarations import ABSENT, TAKEN_AS_IS, Effects, Parameter, ToolError, parameters_of, shown
+from .toolbelt.declarations import ABSENT, TAKEN_AS_IS, Effects, Parameter, ToolError, as_meant, parameters_of, shown
 from .labels import shape_of
 from .frozen import KEYWORD_FIELDS
 from .messages import FrozenDict, Label, pick
@@ -130,7 +130,7 @@ class Derived(Bodied):
         checked = {}
         for name, kind, parameter in self.welcome:
             value = pick(args, name, ABSENT)
-            checked[name] = value if type(value) is kind else parameter.check(self.name, value)
+            checked[name] = value if type(value) is kind else parameter.check(self.name, as_meant(parameter.type, value))
         return FrozenDict(checked)
 
 # %% ../nbs/12_tools.ipynb #bb8e69f4

@@ -283,7 +283,7 @@ def test_no_value_is_better_than_what_it_was_made_from(steps):
 
 
 @pytest.mark.parametrize("steps, says", [
-    ('((:CALL "fly"))', "there is no tool 'fly'"), ('((:CALL "find" :ARGS (:QUERY 3)))', "must be a string"), ('((:CALL "find"))', "needs the argument query"),
+    ('((:CALL "fly"))', "there is no tool 'fly'"), ('((:CALL "find" :ARGS (:QUERY 3.5)))', "must be a string"), ('((:CALL "find"))', "needs the argument query"),
     ('((:CALL "find" :ARGS (:QUERY "x" :COLOUR "red")))', "has no argument colour"), ('((:LET "a" :BE (:REF "b")))', "no earlier step makes"), ('((:LET "a" :BE (:REF "a")))', "no earlier step makes"),
     ('((:LET "a" :BE 1) (:LET "a" :BE 2))', "bound already"), ('((:IF (:IS "equal" :LEFT 1 :RIGHT 1) :THEN ((:LET "a" :BE 1))) (:ANSWER (:REF "a")))', "no earlier step makes"),
     ('((:FOR "x" :IN (1 2) :DO ((:ANSWER 1))))', "needs most"), ('((:FOR "x" :IN (1 2) :MOST 1000000 :DO ((:ANSWER 1))))', "whole number from 1 to 100"), ('((:EVAL "1+1"))', "is no step"),

@@ -12,6 +12,7 @@ from passepartout.conditions import GateError, PassepartoutError
 from passepartout.toolbelt.declarations import TYPES
 from passepartout.messages import Action, FrozenDict, Label, Signal, freeze
 from passepartout.plist import write_plist
+from passepartout.plan import read_plan
 from passepartout.tools import Effects, Parameter, Tool, ToolError, ToolRegistry, ToolResult, parameters_of, tool_belt_prompt
 from passepartout.verify import normalise
 
@@ -80,6 +81,17 @@ def test_a_default_fits_its_type(kind, default):
 @pytest.mark.parametrize("wrong", [{"name": "x", "type": "strnig"}, {"name": "x", "kind": "pth"}, {"name": "x", "access": "rw"}, {"type": "string"}])
 def test_a_parameter_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(PassepartoutError): parameters_of([wrong])
+
+
+@pytest.mark.parametrize("kind, given, meant", [("integer", "10", 10), ("integer", "-3", -3), ("integer", 10.0, 10), ("number", "7", 7), ("boolean", "true", True), ("boolean", "FALSE", False), ("list", "leak", ("leak",)), ("string", 24, "24"),
+    ("integer", "ten", None), ("integer", "1" * 5000, None), ("integer", "１０", None), ("integer", 1.5, None), ("integer", float("nan"), None), ("integer", True, None), ("boolean", "yes", None), ("boolean", 1, None), ("list", "a, b", None), ("list", '["a"]', None), ("list", " ", None), ("string", True, None), ("string", 1.5, None), ("date", 20261120, None)])
+def test_what_can_be_meant_in_one_way_is_read_so_and_judged_so(kind, given, meant):
+    tool = Tool("t", "", [Parameter("x", kind)], lambda x: x)
+    (tools := ToolRegistry()).register(tool)
+    planned = {"steps": [{"call": "t", "args": {"x": given}}]}
+    if meant is None:
+        with pytest.raises(ToolError): tool.arguments(freeze({"x": given}))
+    else: assert read_plan(planned, tools) and (found := tool.arguments(freeze({"x": given})).get("x")) == meant and type(found) is type(meant) and tool.arguments(freeze({"x": found})) == {"x": meant}
 
 
 def test_effects_are_the_worst_unless_said_otherwise():

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/toolbelt/declarations.html.md"""
 
 # %% auto #0
 __all__ = ['READS', 'ADDS', 'SETS', 'TAKES', 'TYPES', 'ALIASES', 'TAKEN_AS_IS', 'ABSENT', 'KINDS', 'ACCESS', 'DETAILS', 'Effects',
-           'ToolError', 'Checked', 'article', 'shown', 'check_date', 'Parameter', 'senseless', 'parameters_of',
-           'one_parameter', 'parameter_of']
+           'ToolError', 'Checked', 'as_meant', 'article', 'shown', 'check_date', 'Parameter', 'senseless',
+           'parameters_of', 'one_parameter', 'parameter_of']
 
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #333a3843
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from typing import Any
 
 from ..conditions import PassepartoutError
 from ..frozen import KEYWORD_FIELDS, Text
+from ..lazy import Regex
 from ..messages import FrozenDict, freeze
 from ..plist import key_name
 from ..records import record
@@ -79,6 +80,20 @@ class Checked:
             raise ToolError(f"Argument {self.name} of {tool} must be one of {', '.join(filter(None, self.choices))}, not {shown(value)}.")
         if self.type not in ("string", "date"): return value
         return Text(value) if self.name in KEYWORD_FIELDS else str(value)
+
+# %% ../../nbs/toolbelt/11e_declarations.ipynb #1a798150
+_WHOLE = Regex(r"[+-]?[0-9]{1,15}")
+_SEVERAL = frozenset(",;\n[]{}\"")
+
+def as_meant(kind: str, value: Any) -> Any:
+    "`value` as one of the type `kind`, where it is only written in another form; any other as it is."
+    if isinstance(value, str):
+        if kind in ("integer", "number") and _WHOLE.fullmatch(value): return int(value)
+        if kind == "boolean" and value.lower() in ("true", "false"): return value.lower() == "true"
+        if kind == "list" and value.strip() and _SEVERAL.isdisjoint(value): return (str(value),)
+    elif type(value) is int and kind == "string": return str(value)
+    elif type(value) is float and kind == "integer" and value.is_integer() and abs(value) < 2**53: return int(value)
+    return value
 
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #a038d962
 def article(kind: str) -> str:
