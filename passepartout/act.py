@@ -26,7 +26,7 @@ from .context import log_about, turn_in
 from .edits import EditConflict, EditFailed, FileEdit, apply_edit
 from .journal import JournalError
 from .limits import in_thread, within
-from .messages import (CALL, CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
+from .messages import (CALL, CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, PLAN, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
                                    Allowed, ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
 from .previews import Change, Foreseen, awakened, foresee, quotes_private, result_of, uncovered
 from .reason import UNFIT
@@ -294,6 +294,7 @@ async def ask_person(agent, signal: Signal, verdict: ApprovalRequired) -> Signal
     "Put what a gate asks to the person; where a yes would come to nothing, an error for the model instead."
     name = str(pick(verdict.action.payload, "tool"))
     if verdict.vain: return tool_error(signal, name, verdict.vain)
+    if pick(verdict.action.payload, "action") is PLAN and (vain := await agent.plan_in_vain(verdict.action, signal)) is not None: return vain
     foreseen = await foresee(agent, verdict.action, signal, agent.now())
     if foreseen is not None and foreseen.failure is not None and not (tool := agent.tools.get(name)).foreign:
         label = label_of(tool, foreseen.failure)

@@ -149,8 +149,8 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     All of `data` is in the result, unchanged. `kind` is "note" or "task"; `keyword` is the state of an Org task (default: the first open one
     of the file), `repeat` how the date comes again, such as +1w, `until` the time at which something ends. Raises `CaptureError`, and then nothing has happened."""
     if kind not in ("note", "task"): raise CaptureError(f"A capture is a note or a task, not {kind!r}.")
-    if repeat and not (read_repeat(repeat) and kind == "task" and (scheduled or deadline)):
-        raise CaptureError(f"Only a task with a date repeats, and a repeater looks like +1w or +2d, not {repeat!r}.")
+    if repeat and not read_repeat(repeat): raise CaptureError(f"A repeater looks like +1w, +2d or .+1m, not {repeat!r}.")
+    if repeat and not (kind == "task" and (scheduled or deadline)): raise CaptureError("Only a task with a date repeats; a note does not, nor a task without one.")
     if until: check_span(scheduled or deadline, until, file)
     title, seen = clean_title(title), readable(data, file)
     outline = parse_note(seen.text, file)
@@ -171,6 +171,8 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     return data[:len(data) - len(rest)] + in_encoding(seen, added, file) + rest
 
 # %% ../nbs/08e_capture.ipynb #41b134e9
+_FOR_TASKS = frozenset("tasks task todo todos to-do to-dos aufgaben tareas tâches".split())
+
 def place_of_task(outline: Outline) -> int:
     "Where in the text of a Markdown file a new task is written, at the beginning of a line or at the end."
     text, heads = outline.text, [n for n in outline.nodes if n.kind == "heading"]
@@ -181,6 +183,7 @@ def place_of_task(outline: Outline) -> int:
     if not heads or heads[-1] is own or any(n.kind == "task" and n.start > heads[-1].start for n in outline.nodes): return len(text)
     listed = [n for n in outline.nodes if n.kind == "task" and outline.nodes[n.parent].kind != "task"
               and not text[n.start:n.start + 200].lstrip().startswith(">")]
+    if not listed and (empty := next((n for n in heads if n is not own and n.title.strip().lower() in _FOR_TASKS), None)): return min(behind(outline, empty), len(text))
     if not listed: return next(n for n in heads if n is not own).start
     last = next((n for n in reversed(listed) if not n.done), listed[-1])
     return behind(outline, last)

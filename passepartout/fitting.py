@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/fitting.html.md"""
 
 # %% auto #0
 __all__ = ['command_reader', 'own_permissions', 'mandatory_gates', 'install_gates', 'gates_or_nothing', 'report_rules',
-           'install_tools', 'memex_tools', 'inbox_of', 'holders', 'all_paths', 'dates_done', 'install_shell',
+           'install_tools', 'memex_tools', 'inbox_of', 'begun', 'holders', 'all_paths', 'dates_done', 'install_shell',
            'try_sandbox', 'install_skills', 'follow_skills', 'surroundings', 'exact_form', 'install_providers',
            'install_script', 'install_models', 'settle_in']
 
@@ -118,7 +118,8 @@ def memex_tools(agent: Any) -> list:
     indexed = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
                if agent.upkeep is not None else {})
     known = {"holders": partial(holders, agent), "dates_done": partial(dates_done, agent), "paths": partial(all_paths, agent)}
-    return [*note_tools(**shared, **indexed, inbox=inbox_of(agent)), *edit_tools(**shared, **known), *file_tools(agent.settings.privacy_filter_tags)]
+    return [*note_tools(**shared, **indexed, inbox=inbox_of(agent), begun=partial(begun, agent)), *edit_tools(**shared, **known),
+            *file_tools(agent.settings.privacy_filter_tags)]
 
 # %% ../nbs/18f_fitting.ipynb #9de2cb9b
 def inbox_of(agent: Any) -> str:
@@ -134,6 +135,19 @@ def inbox_of(agent: Any) -> str:
             found = index.reading(lambda: [*rows("%.org", 1), *rows("%inbox.%", 50), *rows("%", 200)])
         return inbox_among(found or (walk(agent.roots[0], 200).marks if agent.roots else ()))
     except (IndexFailed, PassepartoutError, OSError): return inbox_among(())
+
+# %% ../nbs/18f_fitting.ipynb #6937dc20
+def begun(agent: Any, path: str, now: Any) -> str:
+    "The text with which a new file begins that lies at `path` in the memex; empty for nearly every file."
+    from passepartout.confinement.resources import resolve
+    from passepartout.daytemplate import MOST_TEMPLATE, SETTINGS, begins
+    def read(name: str) -> bytes | None:
+        try:
+            with resolve(agent.roots[:1], name) as opened:
+                usual = name == SETTINGS or not opened.sensitive and not any(part.startswith(".") for part in opened.relative.split("/"))
+                return opened.read_bytes(MOST_TEMPLATE) if opened.kind == "file" and usual else None
+        except (PassepartoutError, OSError): return None
+    return begins(path, now, read) if agent.roots else ""
 
 # %% ../nbs/18f_fitting.ipynb #09d49246
 def holders(agent: Any, ident: str) -> list[str]:

@@ -44,10 +44,10 @@ def without_middle(text: str, most: int) -> str:
 
 # %% ../nbs/10f_oneline.ipynb #7c493d9f
 def portion(text: str, most: int, tool: str, line: int, column: int = 1) -> str:
-    "`text`, a heading with lines below it that are counted from `line` on (the first from its `column`), in about `most` characters and at least some hundred, and how to read on with `tool`."
+    "`text`, a heading with lines below it that are counted from `line` on (the first from its `column`), in about `most` characters and at least two hundred, and how to read on with `tool`."
     if len(text) <= most: return text
     head, _, rest = text.partition("\n")
-    kept = rest[:max(most - len(head), 400)]
+    kept = rest[:max(most - len(head), 200)]
     if kept == rest: return text
     whole = kept[:kept.rfind("\n")] if "\n" in kept else ""
     on = f"start {line + whole.count(chr(10)) + 1}" if whole else f"start {line} and column {column + len(kept) - 100}"

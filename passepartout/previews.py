@@ -6,11 +6,12 @@ Docs: https://example.org/passepartout/previews.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_COMPARED', 'MOST_LINES', 'LOOK_S', 'AT_HOME', 'alike_outside', 'hunks', 'visible', 'shown_line', 'two_alphabets',
-           'Change', 'result_of', 'render', 'Preview', 'preview_of', 'Foreseen', 'foresee', 'changes_in',
+           'Change', 'result_of', 'render', 'Preview', 'laid_over', 'preview_of', 'Foreseen', 'foresee', 'changes_in',
            'holds_private', 'for_channel', 'uncovered', 'quotes_private', 'awakened']
 
 # %% ../nbs/16b_previews.ipynb #47e4accc
 import json
+import os
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -183,14 +184,29 @@ class Preview:
             for one in value if isinstance(value, tuple) else (value,): one.close()
         self.resolved = {}
 
+# %% ../nbs/16b_previews.ipynb #11f4a7f5
+def laid_over(resource: Any, over: Mapping[str, bytes | None]) -> Any:
+    "The `resource`, open for reading, with what is `over` its file in the place of what is in it; `None` there stands for no file. Raises AttributeError for a folder."
+    if not over: return resource
+    if resource.kind == "dir": raise AttributeError("what lies in a folder is not known beforehand")
+    if resource.display not in over: return resource
+    data, resource.fd, held = over[resource.display], None, resource.fd
+    if held is not None: os.close(held)
+    resource.kind, resource.stat = "missing", None
+    if data is not None:
+        resource.kind, resource.fd = "file", os.memfd_create("passepartout")
+        with open(resource.fd, "wb", closefd=False) as file: file.write(data)
+        resource.stat = os.fstat(resource.fd)
+    return resource
+
 # %% ../nbs/16b_previews.ipynb #5e042da8
-def preview_of(agent, action: Action, signal: Signal) -> Preview | None:
-    "A preview for a call of a tool; `None` when the gates reject it, or when it is nothing that can be looked at."
+def preview_of(agent, action: Action, signal: Signal, over: Mapping[str, bytes | None] = {}) -> Preview | None:
+    "A preview for a call of a tool, with what is laid `over` its files; `None` when the gates reject it, or when it is nothing that can be looked at."
     judgement = judge(agent, action, signal)
     try:
         found = judgement.verdict
         if isinstance(found, Rejected) or found.action.hash != action.hash or pick(found.action.payload, "action") is not CALL: return None
-        read = lambda value: type(value)(map(read, value)) if isinstance(value, tuple) else value.for_reading()
+        read = lambda value: type(value)(map(read, value)) if isinstance(value, tuple) else laid_over(value.for_reading(), over)
         try: return Preview(found.action, {name: read(value) for name, value in judgement.resolved.items()}, agent.tools.mark)
         except AttributeError: return None
     finally: judgement.close()
@@ -213,9 +229,9 @@ class Foreseen:
 LOOK_S = 5.0
 
 # %% ../nbs/16b_previews.ipynb #47318559
-async def foresee(agent, action: Action, signal: Signal, moment: datetime) -> Foreseen | None:
-    "What `action` would change if it ran at `moment`; `None` when it is no edit. Changes nothing and never raises."
-    try: preview = preview_of(agent, action, signal)
+async def foresee(agent, action: Action, signal: Signal, moment: datetime, over: Mapping[str, bytes | None] = {}) -> Foreseen | None:
+    "What `action` would change if it ran at `moment`, with what is laid `over` the files; `None` when it is no edit. Changes nothing and never raises."
+    try: preview = preview_of(agent, action, signal, over)
     except PassepartoutError: return None
     if preview is None: return None
     try: return await _computed(agent, preview, signal, moment)

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reason.html.md"""
 
 # %% auto #0
 __all__ = ['THINKS_ABOUT', 'loop_gate_reason', 'UNFIT', 'think', 'came_of', 'without_model', 'agree', 'canonical_form',
-           'reason_gate', 'whose', 'went_on', 'unfounded', 'goes_round', 'give_up', 'misshapen', 'others_first',
-           'judgement_on', 'settle', 'distill_prompt', 'markdown_strip', 'plist_keywords_normalize']
+           'reason_gate', 'meant_tool', 'whose', 'went_on', 'unfounded', 'goes_round', 'give_up', 'misshapen',
+           'others_first', 'judgement_on', 'settle', 'distill_prompt', 'markdown_strip', 'plist_keywords_normalize']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from typing import Any
 from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .cascade.askone import providers
-from .claims import CLAIMED, claims_change, with_truth
+from .claims import CLAIMED, claims_change, wants_change, with_truth
 from .conditions import PassepartoutError
 from .context import log_about, turn_in
 from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PLAN, REASONED, REQUIRES_APPROVAL, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed,
                                    ApprovalRequired, Rejected, Signal, Verdict, pick)
 from .modelanswer import markdown_strip, message_action, parse_proposal, plist_keywords_normalize
 from .modelprompt import AGAIN, Step, own_words, seen_twice, system_prompt, user_prompt, what_came
-from .tools import CALL_FORM
+from .tools import CALL_FORM, tool_line
 from .verify import Judgement, cognitive_verify, consider, is_answer, judgement_record, normalise
 
 _all_ = ["markdown_strip", "plist_keywords_normalize"]
@@ -103,17 +103,24 @@ async def reason_gate(agent, signal: Any) -> Signal:
         if not isinstance(verdict, Rejected): break
         log_about(agent, signal, f"DETERMINISTIC: attempt {attempt} was rejected by {verdict.gate}: {verdict.text}")
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
-        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **whose(thought, verdict.gate)}})
+        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **whose(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate))}})
     if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE: went_on(turn, signal, thought, verdict.action.hash)
     return settle(agent, signal, verdict)
 
 loop_gate_reason = reason_gate
 
+# %% ../nbs/16_reason.ipynb #651cc481
+def meant_tool(agent, candidate: Any, gate: str | None) -> Any:
+    "The tool that a call was meant for which `gate` refused for its form; `None` when it was another gate, or there is none near."
+    if gate not in ("normaliser", "tools") or not isinstance(candidate, Action): return None
+    return agent.tools.meant(pick(candidate.payload, "tool"))
+
 # %% ../nbs/16_reason.ipynb #c057eb4a
-def whose(thought: Mapping, gate: str | None = None) -> dict[str, Any]:
-    "For the next attempt: who proposed what was rejected, how it was put, and how it could have been read if it could not (`gate`: who rejected it)."
+def whose(thought: Mapping, gate: str | None = None, tool: Any = None) -> dict[str, Any]:
+    "For the next attempt: who proposed what was rejected, how it was put, and how it could have been read if it could not (`gate`: who rejected it; `tool`: what it meant to call)."
     words = f"It was: {own_words(thought.get('proposal'))}\n" if thought else ""
     if gate == "reader": words += f"One proposal at a time, and nothing else. {CALL_FORM}"
+    if tool is not None: words += f"It is called so:\n{tool_line(tool)}\n"
     return {"rejected": thought.get("provider"), "rejected_words": words}
 
 # %% ../nbs/16_reason.ipynb #f3f1a763
@@ -128,10 +135,11 @@ def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[bool, A
     "Whether `candidate` has to go back because it claims a change that was not made, and the candidate: after it went back, with the truth below its words."
     if turn is None or turn.acted or not turn.heard or not isinstance(candidate, Action) or not is_answer(candidate, signal): return False, candidate
     backend, said = agent.backends.get(turn.heard[0]), candidate.payload.get("text")
-    asked = "" if signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) else agent.asked(signal) or turn.request
-    if backend is not None and backend.blind or not isinstance(said, str) or not claims_change(said, asked): return False, candidate
+    asked, looked = agent.asked(signal) or turn.request, signal.sensor in (TOOL_OUTPUT, TOOL_ERROR)
+    if backend is not None and backend.blind or not isinstance(said, str) or not claims_change(said, asked, looked): return False, candidate
     first, turn.claimed = not turn.claimed, True
-    return first, candidate if first else Action(payload={**candidate.payload, "text": with_truth(said)}, type=candidate.type, target=candidate.target)
+    told = {**candidate.payload, "text": with_truth(said), **({"declined": True} if wants_change(asked) else {})}
+    return first, candidate if first else Action(payload=told, type=candidate.type, target=candidate.target)
 
 # %% ../nbs/16_reason.ipynb #66a45b2f
 def goes_round(agent, turn: Any, signal: Signal, verdict: Verdict, thought: Mapping) -> bool:

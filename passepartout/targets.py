@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/targets.html.md"""
 # %% auto #0
 __all__ = ['PLACE', 'FILLERS', 'SEPARATOR', 'COUNTER', 'MOST_PLACES', 'NODES', 'AT_LINE', 'Asked', 'read_target', 'Place',
            'places_of', 'make_places', 'make_place', 'Words', 'read_words', 'own_title', 'folded', 'fits', 'Resolved',
-           'choose', 'so_called', 'best_fits', 'has_ident', 'same_file', 'at_line', 'outcome', 'alike',
+           'choose', 'so_called', 'best_fits', 'has_ident', 'one_sign', 'same_file', 'at_line', 'outcome', 'alike',
            'resolve_target', 'index_places', 'ident_match', 'name_match', 'title_match', 'index_alike', 'read_places',
            'read_place', 'files_called', 'files_holding']
 
@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from difflib import get_close_matches
+from unicodedata import normalize
 
 from .agenda import DATES, display_title, first_title, live_dates
 from .indexing.entries import DONE, TASK, hidden_of, index_words, property_facet
@@ -178,9 +179,13 @@ def has_ident(place: Place, ident: str) -> bool:
     return any(fold(each) == fold(ident) for each in place.idents) and any(map(str.isalnum, ident))
 
 # %% ../nbs/08n_targets.ipynb #6a8e357e
+def one_sign(name: str) -> str:
+    "A name with each letter as one sign, where there is one."
+    return name if name.isascii() else normalize("NFC", name)
+
 def same_file(path: str, name: str) -> bool:
     "Whether `name` is this path or the end of it."
-    path, name = path.casefold(), name.casefold().removeprefix("/")
+    path, name = one_sign(path).casefold(), one_sign(name).casefold().removeprefix("/")
     return path == name or path.endswith("/" + name)
 
 # %% ../nbs/08n_targets.ipynb #ecc9d509
@@ -235,8 +240,9 @@ def index_places(index: Index, asked: Asked, files: bool = False) -> list[Place]
     "The places of an index that `asked` can mean; with `files`, only whole files. Must be called inside of `guarded`."
     inside, values = " AND n.place = 0" if files else "", ()
     if asked.file:
-        inside, values = inside + " AND (f.path = ? OR f.path LIKE ? ESCAPE '\\')", (asked.file,
-                "%/" + re.sub(r"([%_\\])", r"\\\1", asked.file.removeprefix("/")))
+        written = dict.fromkeys((asked.file, normalize("NFC", asked.file), normalize("NFD", asked.file)))            # with accents as one sign, or as two
+        inside += " AND (" + " OR ".join(["f.path = ? OR f.path LIKE ? ESCAPE '\\'"] * len(written)) + ")"
+        values = tuple(each for name in written for each in (name, "%/" + re.sub(r"([%_\\])", r"\\\1", name.removeprefix("/"))))
     select = lambda where, *more: index.db.execute(f"{NODES} WHERE {where}{inside} ORDER BY n.id DESC LIMIT {MOST_PLACES}",
                                                    (*more, *values)).fetchall()
     matching, rows = "n.id IN (SELECT rowid FROM words WHERE words MATCH ?)", []

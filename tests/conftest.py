@@ -56,12 +56,12 @@ def thinned(values, every):
     return [mark(value, number) for number, value in enumerate(values)]
 
 
-MANY = 5
+MANY = 3
 
 
 @pytest.hookimpl(specname="pytest_collection_modifyitems", tryfirst=True)
 def pytest_thin_out(items):
-    """Of a family of more than `MANY` tests that is not `thinned`, about half are slow ones, so that the others take less than two minutes. Notebooks are no family.
+    """Of a family of more than `MANY` tests that is not `thinned`, about two thirds are slow ones, so that the others take less than two minutes. Notebooks are no family.
 
     Which ones their names decide: the same in every process and in every run, and of a table of all pairs some in each row and column."""
     families = collections.defaultdict(list)
@@ -69,8 +69,12 @@ def pytest_thin_out(items):
         if hasattr(item, "callspec") and "notebook" not in item.callspec.params: families[item.nodeid.partition("[")[0]].append(item)
     for family in families.values():
         if len(family) > MANY and not any(item.get_closest_marker("slow") for item in family):
-            for item in family:
-                if zlib.crc32(item.nodeid.encode()) % 2: item.add_marker(pytest.mark.slow)
+            first, *others = sorted(family, key=lottery)          # one stays in any case
+            for item in others:
+                if lottery(item) % 3: item.add_marker(pytest.mark.slow)
+
+
+def lottery(item) -> int: return zlib.crc32(item.nodeid.encode())
 
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)

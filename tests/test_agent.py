@@ -21,7 +21,7 @@ from passepartout.perceive import receive
 from passepartout.plist import write_plist
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
-from passepartout.tools import Parameter, Tool
+from passepartout.tools import Effects, Parameter, Tool
 from passepartout.undo import undo_action
 
 ALLOW = {"default": "allow"}
@@ -526,3 +526,23 @@ async def test_a_block_closes_its_agent_however_it_ends(tmp_path):
     with pytest.raises(JournalError): agent.journal.records()
     async with await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state") as again:
         assert "buy milk" in await again.handle("what is open?")
+
+
+@pytest.mark.parametrize("destroys, allowed, made", [(False, "allow", 2), (True, "allow", 1), (False, "ask", 1)])
+async def test_only_a_harmless_edit_that_nobody_was_asked_about_is_made_again_when_it_was_overtaken(tmp_path, destroys, allowed, made):
+    "Another program writes in the note between the look at it and the edit. What destroys, or what a person said yes to, is not done to a text that nobody had seen."
+    (tmp_path / "memex").mkdir()
+    (note := tmp_path / "memex" / "list.txt").write_text("milk\n")
+    agent, calls = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", provider_cascade=("model",), permissions={"line-up": allowed}), []
+    def line_up(path, context):
+        before = (opened := context.resources["path"]).read_bytes()
+        calls.append(before)
+        if len(calls) == 1: note.write_text("milk\nwhat somebody wrote meanwhile\n")
+        return FileEdit(opened, before, b"in order\n" if destroys else before + b"in order\n", "Lined up.")
+    agent.tools.register(Tool("line-up", "", [Parameter("path", kind="path", access="write")], line_up, effects=Effects(destructive=destroys, open_world=False), edits=True, inline=True))
+    said = iter([call("line-up", path="list.txt")])
+    agent.backends.register("model", lambda prompt, system_prompt: next(said, "Done."), inline=True)
+    reply = await agent.handle("line up list.txt")
+    if allowed == "ask": reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code, confirm=reply.approvals[0].phrase)
+    assert "meanwhile" in note.read_text() and ("in order" in note.read_text()) == (made == 2) and len(calls) == made, (str(reply), calls)
+    await agent.close()

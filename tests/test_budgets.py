@@ -190,7 +190,7 @@ async def test_a_budget_that_is_too_small_asks_nobody_and_says_which(tmp_path, s
         heard = []
         with handler_bind((BudgetError, lambda error: heard.append((error, [r.name for r in compute_restarts()])))): answer = await agent.handle("when is tea?")
         await agent.close()
-    assert server.asked == [] and f"Raise {setting}" in answer and answer.status == "failed"
+    assert server.asked == [] and server.props == 0 and f"Raise {setting}" in answer and answer.status == "failed"
     error, restarts = heard[0]
     assert error.setting == setting and error.remaining < error.requested and {"next_provider", "use_fallback", "abort_pipeline"} <= set(restarts)
     assert (error.resets is not None) == setting.startswith("day")

@@ -159,6 +159,17 @@ def test_ask_approve_deny_undo(chat, tmp_path):
     assert "take care of Ana" in history and "/pending" in history and code not in history
 
 
+def test_what_is_said_behind_a_no_goes_on(chat, tmp_path):
+    inbox = tmp_path / "memex" / "inbox.org"
+    terminal = chat("\n---\n".join([CAPTURE, CAPTURE.replace("Ana", "Rui"), "Ana it is, then."]))
+    code = re.search(r"/deny ([a-z0-9]{6})", terminal.say("take care of them"))[1]
+    said = terminal.say(f"/deny {code} not Ana, Rui is the one to be called")
+    code = re.search(r"/deny ([a-z0-9]{6})", said)[1]
+    assert "It was not done." in said and ':TITLE "Call Rui"' in said and "does not fit" in terminal.say("/deny zzzzzz because I say so")
+    assert "It was not done." in terminal.say(f"/deny {code}") and inbox.read_text() == "* Inbox\n"
+    assert "you       not Ana, Rui is the one to be called" in terminal.say("/trace")
+
+
 @pytest.mark.slow
 def test_undo_that_is_undo_right_after_something_was_done(chat, tmp_path):
     inbox, terminal = tmp_path / "memex" / "inbox.org", chat()
@@ -386,3 +397,13 @@ def test_on_a_narrow_screen_an_agenda_has_no_padding_and_a_question_keeps_its_bl
     assert wrapped(tightened(item, 40), 40)[0] == "  18:30 scheduled  TODO Japanese with" and tightened(item, 80) == item
     assert tightened("a  b      c\n    code     here", 40) == "a  b      c\n    code     here"
     assert line_rows(Line("?", "run", "  rm      x", ""), 40)[-1][2] == "  rm      x"
+
+
+def test_a_placeholder_in_an_answer_is_explained_once(chat):
+    terminal = chat()
+    first = terminal.say("note: gate code 4711")
+    assert "[secret-shaped: " in first and "In the note it stands" in " ".join(first.split())
+    again = terminal.say("find gate code")
+    assert "[secret-shaped: " in again and "In the note" not in again
+    terminal.type("\x04")
+    assert terminal.end() == 0

@@ -602,3 +602,9 @@ def test_a_thread_at_work_does_not_abort_the_end(kind, seconds):
     for _ in range(4):
         done = subprocess.run([sys.executable, "-c", ENDING, kind, seconds], capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stdout, done.stderr) == (3, "done", "registered")
+
+
+def test_a_placeholder_in_an_answer_is_explained(home):
+    told = home("ask", "note: gate code 4711")
+    assert "[secret-shaped: " in told.stdout and "In the note it stands" in " ".join((told.stdout + told.stderr).split())
+    assert "4711" in home("show", "gate code").stdout and "In the note" not in home("ask", "note: milk").stdout

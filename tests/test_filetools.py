@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from conftest import examples
 from waits import away, next_line
 from passepartout.agent import Agent
+from passepartout.backends import register_backend
+from passepartout.plist import write_plist
 from passepartout.toolbelt.filesearch import SearchError, compiled, search_files, worth_opening
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.confinement.resources import PathRefused, Root, resolve
@@ -195,3 +197,16 @@ def test_what_is_wrong_with_a_pattern_is_said_in_text_and_of_the_pattern_as_it_w
     from passepartout.toolbelt.filesearch import SearchError, compiled
     with pytest.raises(SearchError) as caught: compiled(pattern, regex=True)
     assert pattern in caught.value.message and "b'" not in caught.value.message and "(?m)" not in caught.value.message
+
+
+@pytest.mark.parametrize("old, told", [("the plate of a size", ""), ("  Call the rofer on Monday", "The nearest is line 3: Call the roofer on Monday. "), ("Call the roofer on Monday\nand Ana", "Its first line is line 3, and what follows there is different. "), ("Call the roofer on Tuesday", "The nearest is line 3: Call the roofer on Monday. ")])
+@pytest.mark.parametrize("private", [False, True])
+def test_a_passage_that_is_not_there_is_answered_with_the_line_that_was_meant(tmp_path, old, told, private):
+    agent, memex = boot(tmp_path, permissions={"replace-string": "allow"})
+    (memex / "list.org").write_text("* List" + " :@personal:" * private + "\n\nCall the roofer on Monday\nCall Bob\n")
+    prompts, answers = [], iter([write_plist({"target": "tool", "payload": {"action": "call", "tool": "replace-string", "args": {"path": "list.org", "old": old, "new": "x"}, "explanation": "Another word, as you asked."}}), "I see."])
+    register_backend(agent, "fixed", lambda prompt, system_prompt: prompts.append(prompt) or next(answers))
+    agent.provider_cascade = ("fixed",)
+    try: assert str(asyncio.run(agent.handle("another word in list.org, please"))) == "I see."
+    finally: asyncio.run(agent.close())
+    assert f"{'' if private else told}Read it again; spaces and line breaks count." in prompts[1] and ("The nearest" in prompts[1]) is ("nearest" in told and not private)

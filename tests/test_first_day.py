@@ -118,3 +118,133 @@ def test_a_german_appointment_is_found_by_whom_it_is_with(tmp_path, line):
 def test_what_is_needed_for_a_recipe_is_looked_up(tmp_path, line):
     (answer,), _ = play(tmp_path, {"Rezepte.md": "# Rezepte\n\n## Käsekuchen\n500 g Quark\n"}, line)
     assert "Quark" in answer, answer
+
+
+DAYS = {"Daily/2026-11-17.md": "# Tuesday\n", "Daily/2026-11-18.md": "# Wednesday\n", "Templates/Daily.md": "# x\n"}
+
+@pytest.mark.parametrize("line, written", [("add a task to today's note: buy milk", "- [ ] buy milk\n"), ("todo in today's note: buy milk by friday", "- [ ] buy milk 📅 2026-11-20\n"), ("add todo to my daily note: buy milk", "- [ ] buy milk\n"),
+                                           ("add a task to my journal: buy milk", "- [ ] buy milk\n"), ("todo buy milk in my daily note", "- [ ] buy milk\n"), ("add buy milk to today's note", "## buy milk\n"), ('put "buy milk" into my daily note', "## buy milk\n")])
+def test_what_is_meant_for_the_page_of_today_is_there_and_has_no_name_of_a_page_in_its_title(tmp_path, line, written):
+    answers, files = play(tmp_path, DAYS, line)
+    assert files.get("Daily/2026-11-19.md") == written and "inbox.md" not in files, answers
+
+
+@pytest.mark.parametrize("line", ["open daily note", "show my daily note", "what's in today's note?", "new daily note", "create today's note"])
+def test_the_daily_note_is_that_of_today_and_no_template(tmp_path, line):
+    (before,), _ = play(tmp_path / "a", DAYS, line)
+    (after,), _ = play(tmp_path / "b", DAYS | {"Daily/2026-11-19.md": "- sunny\n"}, line)
+    assert "journal" in before and "sunny" in after and "Templates" not in before + after, (before, after)
+
+
+def test_a_page_of_a_day_may_bear_its_weekday(tmp_path):
+    answers, files = play(tmp_path, {"Daily/2026-11-17 Tuesday.md": "# x\n", "Daily/2026-11-18 Wednesday.md": "# y\n"}, "journal: slept well", "show yesterday's note")
+    assert "Daily/2026-11-19 Thursday.md" in files and "# y" in answers[1], answers
+
+
+@pytest.mark.parametrize("line, title, day", [
+    ("Zahnarzttermin am Freitag um 9", "Zahnarzttermin", "2026-11-20 Fri 09:00"), ("übermorgen 9:15 Arzttermin", "Arzttermin", "2026-11-21 Sat 09:15"), ("übermorgen Friseur um 10", "Friseur", "2026-11-21 Sat 10:00"),
+    ("am 3.12. Elternabend um 19:30", "Elternabend", "2026-12-03 Thu 19:30"), ("nächsten Dienstag Friseur um 10", "Friseur", "2026-11-24 Tue 10:00"), ("heute Friseur um 10", "Friseur", "2026-11-19 Thu 10:00"),
+    ("morgen Besprechung von 9 bis 11", "Besprechung", "2026-11-20 Fri 09:00-11:00"), ("lunch with Ana next week on tuesday at 12", "lunch with Ana", "2026-11-24 Tue 12:00"), ("todo call Ana tuesday next week", "call Ana", "2026-11-24 Tue")])
+def test_a_day_around_a_task_is_its_day_and_no_part_of_its_title(tmp_path, line, title, day):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line)
+    assert files.get("inbox.org") == f"* TODO {title}\nSCHEDULED: <{day}>\n", answers
+
+
+def test_an_hour_behind_a_week_is_none_of_today(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, "nächste Woche Friseur um 10")
+    assert set(files) == {"a.org"} and "today" not in answers[0], answers
+
+
+def test_what_is_put_off_to_a_day_of_next_week_goes_there(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-20 Fri 15:00>\n"}, "push the dentist to next week Tuesday")
+    assert "<2026-11-24 Tue 15:00>" in files["a.org"], answers
+
+
+MAC = "Tagebu\u0308cher.md"                        # as a Mac writes it: the letter and its two dots apart
+
+@pytest.mark.parametrize("line", ["note in Tageb\u00fccher.md: hei\u00df", "todo hei\u00df in Tageb\u00fccher.md", "note in \"Tageb\u00fccher.md\": hei\u00df", "note in Mein Caf\u00e9/x.md: hei\u00df"])
+def test_a_name_with_an_accent_means_the_file_that_has_it_however_it_is_written(tmp_path, line):
+    notes = {MAC: "# A\n", "Mein Cafe\u0301/x.md": "# B\n"}
+    answers, files = play(tmp_path, notes, line)
+    assert set(files) == set(notes) and "hei\u00df" in "".join(files.values()), answers
+
+
+@pytest.mark.parametrize("line, told", [("read Tageb\u00fccher.md", "# A"), ("read Caf\u00e9 Rom.md", "# B"), ("what is in \u65e5\u8a18", "\u725b\u4e73"), ("what's in plan?", "tiles, in two colours"), ("what is in the plan", "tiles, in two colours")])
+def test_a_file_is_shown_by_its_name(tmp_path, line, told):
+    notes = {MAC: "# A\n", "Cafe\u0301 Rom.md": "# B\n", "\u65e5\u8a18.md": "- [ ] \u725b\u4e73\u3092\u8cb7\u3046\n", "Plan.md": "# Goals\n- tiles, in two colours\n", "b.md": "# About the plan\nnothing\n"}
+    (answer,), _ = play(tmp_path, notes, line)
+    assert told in answer, answer
+
+
+def test_a_note_whose_name_has_an_accent_is_renamed(tmp_path):
+    answers, files = play(tmp_path, {MAC: "# A\n", "b.md": "[[Tagebu\u0308cher]]\n"}, "rename Tageb\u00fccher.md to Diary.md")
+    assert files == {"Diary.md": "# A\n", "b.md": "[[Diary]]\n"}, answers
+
+
+@pytest.mark.parametrize("line, offered", [("today I ran 5 km", "note: today I ran 5 km"), ("yesterday I met Paul", "note: yesterday I met Paul"), ("Paul called today", "note: Paul called today"), ("I'm feeling great today", "note: I'm feeling great today"),
+                                           ("I ran 10 km on Sunday", "todo I ran 10 km on Sunday"), ("we are meeting Ana tomorrow", "todo we are meeting Ana tomorrow"), ("lunch with Paul today at noon", "")])
+def test_what_is_told_of_a_day_gone_by_is_offered_as_a_note(tmp_path, line, offered):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line, "yes")
+    assert not offered or f"“{offered}”" in answers[0], answers
+    assert ("TODO" in files["inbox.org"]) == (not offered.startswith("note")), files
+
+
+@pytest.mark.parametrize("line, told", [("how do I take a backup?", "passepartout backup"), ("back up my notes", "passepartout backup"), ("how do I restore a backup?", "passepartout restore"), ("wie mache ich ein Backup?", "passepartout backup"),
+                                        ("how do I quit?", "/quit"), ("wie komme ich hier raus?", "/quit"), ("how do I change the folder of my notes?", "configure --memex")])
+def test_what_is_a_command_of_its_own_is_named(tmp_path, line, told):
+    (answer,), _ = play(tmp_path, {"a.org": "* Backup\nof the notes\n"}, line)
+    assert told in answer, answer
+
+
+@pytest.mark.parametrize("line", ["what did I add today?", "what did I create today", "which notes did I write this week"])
+def test_what_was_added_is_what_changed(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* x\n"}, line)
+    assert "was changed" in answer, answer
+
+
+@pytest.mark.parametrize("line, there, absent", [("what links to Maria", ("a.md",), ("b.md",)), ("what links to Maria Lopez", ("b.md",), ("a.md",)), ("what links to Roof", ("c.md",), ()), ("what links to Lisbon", ("d.md",), ())])
+def test_what_links_to_a_page_is_no_link_to_one_whose_name_goes_on(tmp_path, line, there, absent):
+    notes = {"Maria.md": "# Maria\n", "Maria Lopez.md": "# Maria Lopez\n", "Roof offers.md": "x\n", "a.md": "see [[Maria]]\n", "b.md": "see [[Maria Lopez]]\n", "c.md": "see [[Roof offers]]\n", "d.md": "see [[lisbon]]\n"}
+    (answer,), _ = play(tmp_path, notes, line)
+    assert all(f"{name}:1" in answer for name in there) and not any(f"{name}:1" in answer for name in absent), answer
+
+
+HAS = {"a.org": "* TODO Renew passport\n* Dentist\n<2026-11-23 Mon 09:30>\n* DONE Paint\n* Ana Pereira\n:PROPERTIES:\n:EMAIL: a@b.org\n:END:\n"}
+
+@pytest.mark.parametrize("line, written", [("renew passport tomorrow", "SCHEDULED: <2026-11-20 Fri>"), ("renew passport by friday", "DEADLINE: <2026-11-20 Fri>"), ("dentist is on wednesday at 9", "<2026-11-25 Wed 09:00>"), ("Ana's birthday is 12 February 1988", ":BIRTHDAY: 1988-02-12")])
+def test_what_is_there_already_gets_the_day_and_no_second_one_is_made(tmp_path, line, written):
+    answers, files = play(tmp_path, HAS, line, "yes")
+    assert set(files) == {"a.org"} and written in files["a.org"], (answers, files)
+
+
+@pytest.mark.parametrize("line", ["paint tomorrow", "renew the visa tomorrow"])
+def test_what_is_done_or_not_there_is_a_new_task(tmp_path, line):
+    answers, files = play(tmp_path, HAS, line)
+    assert f"“todo {line}”" in answers[0] and files == HAS, answers
+
+
+@pytest.mark.parametrize("line", ["ich habe die Heizung entlüftet", "die Heizung ist entlüftet", "Heizung entlüftet", "Heizung ist überprüft", "I called the heating company"])
+def test_what_was_done_is_offered_where_it_is_there(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Heizung entlüften\n* TODO Heating company\n"}, line, "ja")
+    assert files["a.org"].count("* DONE") == 1, answers
+
+
+@pytest.mark.parametrize("line", ["I called mum", "ich habe den Zaun verkauft", "der Bericht", "heute Oma angerufen"])
+def test_what_was_done_is_not_offered_where_it_is_not_there(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO Paint\n"}, line)
+    assert "Did you mean “done" not in answer, answer
+
+
+@pytest.mark.parametrize("line, after", [("die Milch ist gekauft", "* L\n- [X] Milch\n* TODO Treppe\n"), ("Treppe hat Priorität A", "* L\n- [ ] Milch\n* TODO [#A] Treppe\n"), ("setze die Priorität von Treppe auf B", "* L\n- [ ] Milch\n* TODO [#B] Treppe\n")])
+def test_more_german_edits(tmp_path, line, after):
+    answers, files = play(tmp_path, {"a.org": "* L\n- [ ] Milch\n* TODO Treppe\n"}, line)
+    assert files["a.org"] == after, answers
+
+
+def test_where_another_archive_is_named_the_way_there_can_be_said(tmp_path):
+    notes = {"todo.org": "#+ARCHIVE: old/done.org::* Old\n* DONE Pay the bill\n* TODO Go to the bank\n", "old/done.org": "* Old\n"}
+    (answer,), files = play(tmp_path / "a", notes, "archive pay the bill")
+    words = answer.partition("in words, ")[2].partition(". Nothing")[0]
+    assert files == notes and words == "move Pay the bill to old/done.org", answer
+    answers, files = play(tmp_path / "b", notes, words, 'move "Go to the bank" to old/done.org')
+    assert files["todo.org"] == "#+ARCHIVE: old/done.org::* Old\n" and files["old/done.org"] == "* Old\n* DONE Pay the bill\n* TODO Go to the bank\n", answers

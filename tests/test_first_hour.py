@@ -809,7 +809,7 @@ PACK = {"a.org": "* Packing list\n- [ ] torch\n- [X] tent\n- [ ] map\n* TODO Wee
 @pytest.mark.parametrize("line, said", [
     ("what's left on the packing list?", "2 of 3 are open in a.org:1:\n- torch\n- map"), ("how many things are on the packing list?", "2 of 3 are open in a.org:1:"), ("weekly review", "a.org, lines 5-5 of 6:\n* TODO Weekly review"),
     ("cancel the meeting with Opitz", "Nothing is clearly called “the meeting with Opitz”."), ("create note trips/berlin.org", "A file is made by the first note in it: note in trips/berlin.org:"), ("meeting notes with Samir today", "I didn't understand that. Did you mean “todo meeting notes with Samir today”?"),
-    ("no, 10 am", "I didn't understand that: I know"), ("I brought back the library books", "I didn't understand that. Did you mean “done library books”?")])
+    ("no, 10 am", "I didn't understand that: I know"), ("I brought back the library books", "I didn't understand that: I know"), ("I brought back the torch", "I didn't understand that. Did you mean “done torch”?")])
 def test_nothing_is_changed_that_was_not_named_and_what_is_named_is_shown(tmp_path, line, said):
     (answer,), files = play(tmp_path, PACK, line)
     assert answer.startswith(said) and files == PACK, answer

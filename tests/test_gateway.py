@@ -134,6 +134,10 @@ async def test_nothing_that_comes_in_answers_a_question_unless_that_was_allowed(
         assert pending[0].code not in (await world.hears("/pending"))[0]
         assert "roofer" not in (tmp_path / "memex" / "inbox.org").read_text()
         assert "not done" in (await world.hears(f"/deny {pending[0].code}"))[0] and not world.agent.pending()
+        await world.hears("todo: call Pohl")
+        again = (await world.hears(f"/deny {world.agent.pending()[0].code} todo: call Ana"))[0]
+        assert again.startswith("It was not done.") and "terminal" in again and ["Ana" in each.action for each in world.agent.pending()] == [True]
+        await world.hears(f"/deny {world.agent.pending()[0].code}")
         world.links.allow("telegram", True)
         assert "Added" in (await world.hears("todo: call the roofer"))[0]        # now what is typed exactly counts as typed
         assert "roofer" in (tmp_path / "memex" / "inbox.org").read_text()

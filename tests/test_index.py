@@ -705,6 +705,10 @@ def test_with_fewer_words_the_subject_of_the_question_stays(tmp_path):
     said = lambda query: org_find(query, 8, ToolContext({"folder": resolve([root], ".", "tree")}, today=date(2026, 11, 19)), Source(), (), 1).content
     assert "match “Pohl phone”" in said("Pohl phone number").replace("matches", "match") and "match “Samir”" in said("Samir phone number").replace("matches", "match")
     assert "Try fewer words. With fewer" not in said("Pohl phone number")
+    for name, text in {"leak.md": "# Leak\nPohl: it comes from the dormer\n", "talk.md": "# Talk\nwhat did the neighbour say about Pohl\n"}.items(): (tmp_path / name).write_text(text)
+    for asked in ("what did Pohl say about the leak?", "Was hat Pohl zum Leak gesagt?", "please, can you tell me what it was that Pohl said to us about the leak in the roof"):
+        assert "leak.md" in said(asked).split("2.")[0], said(asked)
+    assert "talk.md" in said("what did the neighbour say") and said("what about the").startswith("1 section") and said("leak?").startswith("1 section")
     root.close()
 
 

@@ -212,7 +212,11 @@ async def test_closing_does_not_wait_for_the_first_reading(tmp_path):
     many(tmp_path / "memex")
     agent = await Agent.boot(**places(tmp_path))
     reading = threading.Event()
-    agent.upkeep.show = lambda done, of, path: reading.set() if done == 20 else None
+    def show(done, of, path):
+        if done != 20: return
+        reading.set()
+        agent.upkeep.ended.wait(30)          # a quick disk would be done with the other 380 before anybody says that it is enough
+    agent.upkeep.show = show
     task = asyncio.create_task(agent.handle("find thing"))
     await until(reading.is_set, "that the notes are read")
     task.cancel()

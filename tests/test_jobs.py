@@ -560,3 +560,13 @@ async def test_the_scribe_writes_into_the_inbox_that_the_notes_have(tmp_path):
 @pytest.mark.parametrize("longest, waits", [(3600.0, LOOK), (4.0, 4.0)])
 def test_an_idle_daemon_looks_around_as_often_as_the_settings_want(longest, waits):
     assert Heart(Agent.bare(daemon_sleep_interval=longest)).look() == waits
+
+
+def test_a_template_is_no_orphan_and_its_holes_are_no_dead_links():
+    from passepartout.notes import parse_note
+    from passepartout.outline.links import LinkTargets
+    from passepartout.workers.gardener import dead_links, orphans
+    text = "# {{title}}\n[before](../Daily/{{date}}.md) [gone](../gone.md)\n"
+    targets = LinkTargets([parse_note(text, "Templates/Daily.md"), parse_note(text, "Daily/a.md")])
+    assert [weed.file for weed in orphans(targets)] == ["Daily/a.md"]
+    assert [(weed.file, "gone" in weed.what) for weed in dead_links(targets, lambda path: False)] == [("Templates/Daily.md", True), ("Daily/a.md", False), ("Daily/a.md", True)]

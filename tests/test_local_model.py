@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,8 +92,9 @@ async def test_errors_of_the_real_server_are_understood(server):
 
 async def test_it_is_found_on_this_machine(server):
     http = Http()
-    near = Nearby(http, lambda service: service, places=(Service(server + "/v1", "compatible"),))
-    assert (await near.look()).model.endswith("tiny.gguf")
+    near = Nearby(http, lambda service: replace(provider(service.url, OpenAICompatible()), model=service.model), places=(Service(server + "/v1", "compatible"),))
+    found = await near.look()
+    assert found.model.endswith("tiny.gguf") and found.measures.of("tiny", found.model).window == 16_384
     await http.close()
 
 
@@ -489,4 +491,12 @@ async def test_plans_are_produced_under_the_grammar(server):
         except PlanError as error: refused.append(str(error))
     assert plans and all("\n" not in each and ("Step" in each or "plan" in each) for each in refused)
     assert not [each for each in refused if " is no step" in each or "is no expression" in each or "is no condition" in each], refused
+    await p.http.close()
+
+
+@pytest.mark.parametrize("model", ["tiny.gguf", None], ids=["named", "listed"])
+async def test_the_real_server_says_how_much_its_model_reads_where_two_share_it(server, model):
+    p = replace(provider(server + "/v1", OpenAICompatible()), model=model)
+    await p.look(p.measures.of("tiny", model or await p.first_model()), p.model, {})
+    assert p.measures.of("tiny", p.model).window == 16_384
     await p.http.close()

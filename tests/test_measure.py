@@ -276,3 +276,49 @@ async def test_where_nobody_says_how_much_a_model_reads_nothing_is_cut_until_it_
     async with serving(answering) as server, agent_on(tmp_path, **near(server)) as agent:
         (tmp_path / "memex" / "long.org").write_text("".join(f"* The roof wants slate, and Ana said so in {n}\n" for n in range(900, 1300)))
         assert await agent.handle(ASKED) == "Fine." and 0 < model.refused <= 3
+
+
+def small(window, props=True):
+    "A server of llama.cpp, started with a small context: it says so at `/props`, counts tokens, and refuses what is longer."
+    model = Counting(window=window)
+    def answer(head, body):
+        if head.startswith("GET /props"): return reply({"default_generation_settings": {"n_ctx": window}, "total_slots": 1}) if props else reply({}, "404 Not Found")
+        if head.startswith("GET"): return reply({"data": [{"id": "m", "meta": {"n_ctx": window, "n_ctx_train": 131_072}}]})
+        if head.startswith("POST /tokenize "): return model(head, body)
+        if isinstance(refused := model(head, body), bytes): return refused
+        answer.sent.append(body)
+        return says(answer.answers.pop(0) if answer.answers else SAID)
+    answer.sent, answer.answers, answer.model, answer.props = [], [], model, True
+    return answer
+
+
+@pytest.mark.parametrize("window, short", [(2048, True), (4096, True), (16_384, False)])
+@pytest.mark.parametrize("named", ["near=m", ""], ids=["named", "listed"])
+async def test_a_small_window_is_known_beforehand_and_the_tools_leave_room_in_it(tmp_path, window, short, named):
+    server_ = small(window, props=bool(named))
+    server_.answers = [READS, SAID, SAID]
+    async with serving(server_) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}/v1", provider_models=named) as agent:
+        fill(tmp_path / "memex")
+        (tmp_path / "memex" / "long.org").write_text("".join(f"* The roof wants slate, and Ana said so in {n}\n" for n in range(900, 1300)))
+        await looked_at(agent)
+        assert await agent.handle(ASKED) == "Fine." and await agent.handle("and the garden?") == "Fine."
+        assert server_.model.refused == 0 and len(server_.sent) == 3
+        for body in server_.sent:
+            system, prompt = (m["content"] for m in body["messages"])
+            belt = system[system.index("TOOLS:"):system.index("\n\nCONTEXT:\n")]
+            assert all(f"- {tool.name}(" in belt for tool in agent.tools) and ("|overdue|" in belt) is not short
+            assert tokens_of(belt) <= max(window // 2, 900) and tokens_of(system) + tokens_of(prompt) + body["max_tokens"] <= window
+        told = server_.sent[1]["messages"][1]["content"]
+        assert "said so in 900" in told and ("read on with read-file and start " in told) is short
+        assert ("english" if window > 2048 else "TODAY: ") in context_in(server_.sent[0]["messages"][0]["content"])
+
+
+async def test_who_calls_a_tool_in_a_wrong_way_is_told_how_it_is_called(tmp_path):
+    server_ = small(2048)
+    call = lambda tool, **args: json.dumps({"proposal": {"action": "call", "explanation": "The person wants to know what is late.", "tool": tool, "args": args}})
+    for wrong in (call("org-agenda", view="late"), call("agenda", view="late"), call("org-agnda")):
+        server_.answers, server_.sent[:] = [wrong, SAID], []
+        async with serving(server_) as server, agent_on(tmp_path, **near(server)) as agent:
+            assert await agent.handle("what is late, all in all?") == "Fine."
+            again = server_.sent[1]["messages"][0]["content"]
+            assert "\n- org-agenda(start: date, optional, " in again[again.index("PREVIOUS PROPOSAL REJECTED"):] and again.count("|overdue|") == 1

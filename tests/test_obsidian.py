@@ -6,6 +6,8 @@ from datetime import date, datetime, timedelta
 import pytest
 from hypothesis import given, strategies as st
 
+from test_first_hour import play
+from test_reflex_turns import play as conversation
 from passepartout.agenda import agenda, say_when
 from passepartout.agent import Agent
 from passepartout.capture import append_headline
@@ -533,3 +535,36 @@ def test_a_rule_that_is_not_understood_is_named_and_not_listed_in_part(front):
 
 def test_a_page_of_another_type_is_no_event():
     assert diary_dates(parse_note("---\ntype: person\ndaysOfWeek: [M]\n---\n", "a.md")) == ((), ()) == diary_dates(parse_note("---\ntype: [recurring]\n---\n", "a.md"))
+
+
+VAULT = {".obsidian/daily-notes.json": '{"folder": "Daily", "template": "Templates/Daily", "format": "YYYY-MM-DD"}', "Templates/Daily.md": "---\ntags: [daily]\ndate: {{date}}\n---\n# {{date:dddd, D MMMM YYYY}}\n\n## Tasks\n\n## Log\n",
+         "Daily/2026-11-18.md": "# x\n"}
+BEGUN = "---\ntags: [daily]\ndate: 2026-11-19\n---\n# Thursday, 19 November 2026\n"
+
+@pytest.mark.parametrize("line, there", [("journal: slept well", "slept well"), ("add a task to today's note: buy milk", "- [ ] buy milk"), ("note in Daily/2026-11-19.md: sunny", "sunny")])
+def test_the_page_of_a_new_day_begins_with_its_template(tmp_path, line, there):
+    answers, files = play(tmp_path, VAULT, line, "note: other")
+    page = files["Daily/2026-11-19.md"]
+    assert page.startswith(BEGUN) and there in page and "## Tasks" in page and "## Log" in page, (answers, page)
+    assert "template" in answers[0] and files["inbox.md"] == "## other\n"
+
+
+def test_a_second_line_of_the_day_begins_nothing_and_undo_takes_the_page_away(tmp_path):
+    answers, files = play(tmp_path, VAULT, "journal: one", "journal: two")
+    assert files["Daily/2026-11-19.md"].count("# Thursday") == 1 and files["Daily/2026-11-19.md"].count("\n## ") == 4, answers
+    for name in VAULT: (tmp_path / "b" / "memex" / name).parent.mkdir(parents=True, exist_ok=True)
+    _, files = conversation(tmp_path / "b", VAULT, "journal: one", "/undo")
+    assert files == VAULT
+
+
+@pytest.mark.parametrize("page, after", [("# T\n\n## Tasks\n\n## Log\nx\n", "# T\n\n## Tasks\n- [ ] milk\n\n## Log\nx\n"), ("# T\n## Log\nx\n## Todo", "# T\n## Log\nx\n## Todo\n\n- [ ] milk\n"), ("# T\n## Log\nx\n", "# T\n\n- [ ] milk\n\n## Log\nx\n")])
+def test_a_first_task_stands_below_the_heading_that_waits_for_it(page, after):
+    assert append_headline(page.encode(), "milk", file="a.md", kind="task").decode() == after
+
+
+@pytest.mark.parametrize("change", [{".obsidian/daily-notes.json": "{"}, {".obsidian/daily-notes.json": '{"folder": "Daily", "template": "../secret"}'}, {".obsidian/daily-notes.json": '{"folder": "Daily", "template": ".obsidian/t"}', ".obsidian/t.md": "no\n"},
+                                    {"Templates/Daily.md": "<% tp.date.now() %>\n"}, {".obsidian/daily-notes.json": '{"folder": "Other", "template": "Templates/Daily"}'}, {"Templates/Daily.md": "x" * 100_000}])
+def test_what_is_no_template_for_this_page_is_not_in_it(tmp_path, change):
+    (tmp_path / "secret.md").write_text("secret\n")
+    answers, files = play(tmp_path, VAULT | change, "journal: slept well")
+    assert files["Daily/2026-11-19.md"] == "## slept well\n", answers

@@ -297,3 +297,45 @@ async def test_an_older_copy_of_the_journal_brings_no_plan_back(tmp_path):
     agent = await booted(tmp_path, [], ran, journal=None)
     assert agent.journal.checked.kind == "cut-off" and agent.unfinished_plans() == [] and [to for to, *_ in ran] == ["ana", "bob", "cid"]
     await agent.close()
+
+
+WRITES = plan('(:CALL "write-file" :ARGS (:PATH "house.txt" :TEXT "one"))', '(:CALL "send" :ARGS (:TO "ana" :AMOUNT 5))', '(:CALL "write-file" :ARGS (:PATH "list.txt" :TEXT "bread"))', '(:ANSWER "Written.")')
+ASKS = {"permissions": {"write-file": "ask"}}
+
+
+async def test_a_yes_to_a_plan_holds_for_the_files_as_they_are(tmp_path):
+    "A single edit that is asked about is asked again when its note changed meanwhile; several at once are no less."
+    agent = await booted(tmp_path, [WRITES], [], **ASKS)
+    (tmp_path / "memex" / "list.txt").write_text("milk\n")
+    (asked,) = (await agent.handle("Write that down")).approvals
+    (tmp_path / "memex" / "list.txt").write_text("milk\nwhat I wrote meanwhile\n")
+    again = await agent.approve(asked.id, asked.code)
+    assert len(again.approvals) == 1 and "meanwhile" in (tmp_path / "memex" / "list.txt").read_text() and not (tmp_path / "memex" / "house.txt").exists(), str(again)
+    assert str(await agent.approve(again.approvals[0].id, again.approvals[0].code)) == "Written." and (tmp_path / "memex" / "list.txt").read_text() == "bread"
+    await agent.close()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_step_that_comes_later_asks_when_its_file_changed_since_the_yes(tmp_path, restarted):
+    "A plan may stand for days between two of its steps."
+    ran = Broken()
+    script = [WRITES.replace('"ana"', '"bob"'), "It could not be finished."]
+    agent = await booted(tmp_path, script, ran, **ASKS, journal=None)
+    (asked,) = (await agent.handle("Write that down")).approvals
+    await agent.approve(asked.id, asked.code)
+    assert (tmp_path / "memex" / "house.txt").read_text() == "one" and agent.plan_rows()[0]["state"] == "failed"
+    (tmp_path / "memex" / "list.txt").write_text("what I wrote meanwhile\n")
+    ran.mended = True
+    if restarted:
+        await agent.close()
+        agent = await booted(tmp_path, [], ran, **ASKS, journal=None)
+    reply = await agent.plan_do("", "retry-with", "")
+    assert len(reply.approvals) == 1 and "meanwhile" in reply.approvals[0].preview and "meanwhile" in (tmp_path / "memex" / "list.txt").read_text(), str(reply)
+    await agent.close()
+
+
+async def test_a_plan_may_write_twice_in_the_file_that_it_wrote_itself(tmp_path):
+    agent = await booted(tmp_path, [WRITES.replace('"list.txt"', '"house.txt"')], [], **ASKS)
+    (asked,) = (await agent.handle("Write that down")).approvals
+    assert str(await agent.approve(asked.id, asked.code)) == "Written." and (tmp_path / "memex" / "house.txt").read_text() == "bread"
+    await agent.close()

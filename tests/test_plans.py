@@ -965,3 +965,75 @@ async def test_the_yes_to_a_plan_is_none_to_a_place_that_a_stranger_names(tmp_pa
     reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     assert (tmp_path / "memex" / "mine.org").exists() and not (tmp_path / "memex" / "theirs.org").exists() and "theirs.org" in reply.approvals[0].reason
     await agent.close()
+
+
+# Looking ahead -----------------------------------------------------------------------------------------------------------------
+
+NOTES = {"a.org": "* Roof\n** TODO Call Pohl\n* Garden\n", "b.org": "* Bees\n", "secret.org": "* Diary :@personal:\nthe affair\n"}
+
+async def ahead(tmp_path, steps, said=("As you wish.",), local=True, **more):
+    "A model proposes these steps; what it was told then, the reply, the notes, and the agent."
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    for name, text in NOTES.items(): (memex / name).write_text(text)
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c", provider_cascade="model", **more)
+    prompts, answers = [], iter([json.dumps({"proposal": {"action": "plan", "explanation": "You wanted the notes tidied up.", "steps": steps}}), *said])
+    register_backend(agent, "model", lambda prompt, system_prompt: prompts.append(prompt) or next(answers), local=local)
+    reply = await agent.handle("tidy up my notes, all of them, as we said")
+    notes = {p.name: p.read_text() for p in memex.iterdir() if p.is_file()}
+    await agent.close()
+    return prompts[-1] if len(prompts) > 1 else "", reply, notes
+
+
+def edit(tool, path, heading="Roof", **args): return {"call": tool, "args": {"path": path, **({"heading": heading} if heading else {}), **args}}
+
+DONE, MISSING = edit("org-set-todo", "a.org", "Call Pohl", state="DONE"), edit("org-set-todo", "a.org", "Call Pole", state="DONE")
+LATE = {"no heading": (MISSING, "step 2 would fail: org-set-todo: There is no heading 'Call Pole' in a.org"),
+        "no file": (edit("org-retitle", "c.org", title="x"), "step 2 would fail: org-retitle: There is no"),
+        "nothing to read": ({"call": "read-file", "args": {"path": "c.org"}, "as": "read"}, "step 2 would fail: read-file: There is no c.org"),
+        "no passage": ({"call": "replace-string", "args": {"path": "b.org", "old": "Wasps", "new": "Flies"}}, "step 2 would fail: replace-string: ")}
+
+
+@pytest.mark.parametrize("asks", [{}, {"permissions": {"org-set-todo": "ask", "org-retitle": "ask", "replace-string": "ask"}}], ids=["unasked", "asked"])
+@pytest.mark.parametrize("late", LATE)
+async def test_a_step_that_must_fail_is_told_before_anything_is_done_or_asked(tmp_path, late, asks):
+    step, why = LATE[late]
+    told, reply, notes = await ahead(tmp_path, [DONE, step, edit("org-retitle", "b.org", "Bees", title="Wasps")], **asks)
+    assert why in told.replace("Step", "step") and "nothing of the plan was done" in told and notes == NOTES and not reply.approvals
+
+
+FINE = {"the heading is made first": [edit("org-add-headline", "a.org", "Garden", title="Beds"), edit("org-add-headline", "a.org", "Beds", title="Peas")],
+        "the file is made first": [{"call": "write-file", "args": {"path": "c.org", "text": "* New\n"}}, edit("org-retitle", "c.org", "New", title="Newer")],
+        "spelled in another way": [edit("org-add-headline", "./a.org", "Garden", title="Beds"), edit("org-add-headline", "a.org", "Beds", title="Peas")],
+        "it was renamed": [{"call": "org-rename-file", "args": {"path": "a.org", "target": "c.org"}}, edit("org-retitle", "c.org", "Garden", title="Beds")],
+        "only if": [DONE, {"if": {"is": "equal", "left": 1, "right": 2}, "then": [MISSING]}]}
+
+@pytest.mark.parametrize("name", FINE)
+async def test_what_an_earlier_step_makes_is_not_missing(tmp_path, name):
+    told, reply, notes = await ahead(tmp_path, [*FINE[name], {"answer": {"text": ["All done."]}}], permissions={tool: "allow" for tool in ("write-file", "org-rename-file", "shell", "org-add-headline", "org-retitle")})
+    assert reply == "All done." and told == "" and notes != NOTES, (told, reply)
+
+
+async def test_what_the_look_ahead_finds_in_a_private_note_is_not_told(tmp_path):
+    told, reply, notes = await ahead(tmp_path, [DONE, edit("org-set-todo", "secret.org", "No such day", state="DONE")], local=False)
+    assert "There is no heading 'No such day' in secret.org" in told and not any(word in told for word in ("Diary", "affair")) and notes == NOTES
+
+
+async def test_a_look_at_a_plan_does_nothing_whatever_a_tool_says_of_itself(tmp_path):
+    from passepartout.tools import pure
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "a.org").write_text(NOTES["a.org"])
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c", provider_cascade="model", permissions={tool: "ask" for tool in ("sneak", "org-set-todo", "org-retitle")})
+    seen = []
+    def sneak(path, context):
+        seen.append(context.resources["path"].read_bytes())
+        (tmp_path / "sneaked").write_text("x")
+        return []
+    agent.tools.register(Tool("sneak", "", [Parameter("path", kind="path", access="write")], pure(sneak), edits=True))
+    steps = [DONE, {"call": "sneak", "args": {"path": "a.org"}}, edit("org-retitle", "a.org", "Nowhere", title="x")]
+    answers = iter([json.dumps({"proposal": {"action": "plan", "explanation": "You wanted the notes tidied up.", "steps": steps}}), "I see."])
+    register_backend(agent, "model", lambda prompt, system_prompt: next(answers), local=True)
+    reply = await agent.handle("tidy up my notes, all of them, as we said")
+    assert reply.approvals and not (tmp_path / "sneaked").exists() and (tmp_path / "memex" / "a.org").read_text() == NOTES["a.org"]
+    assert seen == [NOTES["a.org"].replace("TODO", "DONE").encode()]          # what the step before would leave
+    await agent.close()

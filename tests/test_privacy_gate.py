@@ -103,7 +103,12 @@ async def test_a_copy_of_a_note_is_as_private_as_the_note(tmp_path, name, way):
 
 PACKED = {"zcat backup.tar.gz": "tar czf backup.tar.gz me.org", "zcat backup": "gzip -c me.org > backup.gz", "zgrep says backup.gz": "gzip -c me.org > backup.gz", "grep -a says backup.tar": "tar cf backup.tar me.org", "strings backup.tar | rev | rev": "tar cf backup.tar me.org",
           "git show HEAD~1:me.org": "git add .; git commit -qm 1; git rm -q me.org; git commit -qm 2", "git log -p | grep says": "git add .; git commit -qm 1; git rm -q me.org; git commit -qm 2", "git show HEAD": "git add .; git commit -qm 1; sed -i 's/ *:@personal://; s/Okafor/Okafor./' me.org; git commit -qam 2",
-          "git diff": "git add .; git commit -qm 1; rm me.org; touch me.org"}
+          "git diff": "git add .; git commit -qm 1; rm me.org; touch me.org", "git diff --cached": "git commit -qm 1 --allow-empty; git add me.org; git update-index --skip-worktree me.org", "git log -p --all | grep says": "mv me.org x; git add inbox.org; git commit -qm 0 --allow-empty; git checkout -qb side; mv x me.org; git add me.org; git commit -qm 1; git rm -q me.org; git commit -qm 2; git checkout -q -; echo > c.txt; git add c.txt; git commit -qm 3; git merge -q --no-edit side; git branch -qD side; rm -r .git/logs",
+          "git show HEAD~1:ME.ORG": "mv me.org ME.ORG; git add .; git commit -qm 1; git rm -q ME.ORG; git commit -qm 2", "git cat-file -p da460eb6e98f": "git commit -qm 1 --allow-empty; git add me.org; git rm -q --cached me.org", "git show FETCH_HEAD": "git checkout -qb x; git add .; git commit -qm 1; git rev-parse HEAD > .git/FETCH_HEAD; git checkout -q --orphan y; git rm -qrf .; git commit -qm 2 --allow-empty; git branch -qD x; rm -r .git/logs", "git diff HEAD": "sed -i 's/ *:@personal://' me.org; git add .; git commit -qm 1; sed -i 's/Diary/Diary :@personal:/' me.org",
+          "git show 'HEAD~1:my notes.rst'": "mv me.org 'my notes.rst'; git add .; git commit -qm 1; git rm -q 'my notes.rst'; git commit -qm 2", "git cat-file -p HEAD~1:me": "mv me.org me; git add .; git commit -qm 1; git rm -q me; git commit -qm 2",
+          "git status -v": "git commit -qm 1 --allow-empty; git add me.org; git update-index --skip-worktree me.org", "git status -b --verbose": "git commit -qm 1 --allow-empty; git add me.org; git update-index --skip-worktree me.org",
+          "git log --check": "sed -i 's/Okafor./& /' me.org; git add .; git commit -qm 1; git rm -q me.org; git commit -qm 2", "git show --check HEAD~1": "sed -i 's/Okafor./& /' me.org; git add .; git commit -qm 1; git rm -q me.org; git commit -qm 2",
+          "git show HEAD~1:me.txt": "mv me.org me.txt; git add .; git commit -qm 1; git rm -q me.txt; git commit -qm 2"}
 
 
 @pytest.mark.parametrize("command", thinned(PACKED, 4))
@@ -113,7 +118,7 @@ async def test_a_diary_in_an_archive_or_a_commit_is_as_private_as_it_was(tmp_pat
     if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
     agent, seen, memex = await booted(tmp_path, []), [], tmp_path / "memex"
     subprocess.run(f"git init -q; git config user.email a@example.org; git config user.name a; {PACKED[command]}", shell=True, cwd=memex, check=True, capture_output=True)
-    if not command.startswith("git show HEAD"): (memex / "me.org").unlink(missing_ok=True)
+    if not command.startswith(("git show HEAD", "git show 'HEAD", "git diff HEAD")): (memex / "me.org").unlink(missing_ok=True)
     if command.startswith("git"): past._past(str(memex)).key(60)                       # or a busy machine would ask first
     answers = [call("shell", command=command), "I see."]
     register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or answers.pop(0), inline=True, local=False)
@@ -272,3 +277,19 @@ def test_a_private_heading_reaches_as_far_as_a_markdown_library_says(lines):
             node = [each for each in outline.nodes if each.start <= at][-1]
             assert is_private(outline.tags(node), ("@personal",)), (number, line, text)
         at += len(line) + 1
+
+
+@pytest.mark.parametrize("command", ["git log -G 'says Dr. [A-P]' --oneline", "git log -S Okafor", "git log -iGokafor --stat", "git whatchanged --pickaxe-regex -SOk.*"])
+async def test_what_a_diary_held_is_not_told_a_letter_at_a_time(tmp_path, command):
+    "Which commits have a line like this one is a yes or a no about the line, and it may be asked any number of times."
+    from passepartout.shell import past
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
+    agent, seen, memex = await booted(tmp_path, []), [], tmp_path / "memex"
+    subprocess.run("git init -q; git config user.email a@example.org; git config user.name a; git add .; git commit -qm 'a canary'; git rm -q me.org; git commit -qm 2", shell=True, cwd=memex, check=True, capture_output=True)
+    past._past(str(memex)).key(60)
+    answers = [call("shell", command=command), "I see."]
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or answers.pop(0), inline=True, local=False)
+    reply = await agent.handle("see what is new")
+    assert seen and not reply.approvals and not any("a canary" in text for text in seen)
+    await agent.close()

@@ -38,14 +38,17 @@ PLIST = printed_proposal(SAID)
 # A server that answers as it is told to ------------------------------------------------------------------------------
 
 class Server:
-    "Answers each request with the next of `answers`: bytes, a list of pieces, or a function of the request that gives either; the last one stays."
-    def __init__(self, *answers, pause=0.0, before=None): self.answers, self.pause, self.before, self.asked, self.url = list(answers), pause, before, [], ""
+    "Answers each request with the next of `answers`: bytes, a list of pieces, or a function of the request that gives either; the last one stays. How much its model reads it does not say, unless it is told to answer that (`props`)."
+    def __init__(self, *answers, pause=0.0, before=None): self.answers, self.pause, self.before, self.asked, self.props, self.url = list(answers), pause, before, [], 0, ""
 
     async def handle(self, reader, writer):
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             length = int((re.search(r"(?i)content-length: (\d+)", head) or [0, 0])[1])
             body = json.loads(await reader.readexactly(length)) if length else None
+            if head.startswith("GET /props ") and not getattr(self.answers[0], "props", False):
+                self.props += 1
+                return writer.write(reply({}, "404 Not Found"))
             self.asked.append((head, body))
             if self.before: await self.before()
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]

@@ -97,3 +97,20 @@ async def test_another_name_an_archive_and_an_undo_open_a_note_to_nobody(tmp_pat
         asked = await agent.handle("archive Bees")
         for each in asked.approvals: await agent.approve(each.id, each.code)
         assert modes() == {"diary.org": mode, "diary.org_archive": mode}
+
+
+@pytest.mark.parametrize("old, new", [('#+INCLUDE: "trips/t.org"\n', '#+INCLUDE: "trips/u.org"\n'), ("* a\n#+include: ./trips/t.org::*Day :lines \"1-2\"\n", "* a\n#+include: ./trips/u.org::*Day :lines \"1-2\"\n"), ("#+SETUPFILE: trips/t.org\n", "#+SETUPFILE: trips/u.org\n"),
+                                      ("#+ARCHIVE: trips/t.org::* Old\n", "#+ARCHIVE: trips/u.org::* Old\n"), ("#+begin_example\n#+INCLUDE: \"trips/t.org\"\n#+end_example\n", None), ("#+ARCHIVE: %s_archive::\n", None), ("#+INCLUDE: https://example.org/trips/t.org\n", None)])
+def test_a_file_that_a_setting_of_org_names_is_named_anew(tmp_path, old, new):
+    answers, files = play(tmp_path, {"trips/t.org": "* Day\n", "a.org": old, "b.org": "t\n"}, "rename trips/t.org to trips/u.org")
+    assert files["a.org"] == (new or old) and "trips/u.org" in files, answers
+
+
+def test_a_note_takes_what_its_settings_name_along_to_another_folder(tmp_path):
+    answers, files = play(tmp_path, {"trips/t.org": "* t\n", "a.org": "#+SETUPFILE: setup/s.org\n* a\n#+INCLUDE: \"./pic.txt\" src\n", "setup/s.org": "#+TODO: A | B\n"}, "rename a.org to trips/a.org")
+    assert files.get("trips/a.org") == "#+SETUPFILE: ../setup/s.org\n* a\n#+INCLUDE: \"../pic.txt\" src\n", (answers, files)
+
+
+def test_a_name_that_such_a_line_cannot_hold_renames_nothing(tmp_path):
+    answers, files = play(tmp_path, {"t.org": "* t\n", "a.org": "#+INCLUDE: t.org\n"}, "rename t.org to the tiles.org")
+    assert set(files) == {"a.org", "t.org"} and "Nothing was renamed" in answers[0], answers

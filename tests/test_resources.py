@@ -7,7 +7,7 @@ from conftest import examples
 import passepartout.confinement.openedpath as openedpath
 from passepartout.oneline import displayed, shown
 from passepartout.confinement.openedpath import OpenedPath
-from passepartout.confinement.resources import resolve
+from passepartout.confinement.resources import hint, names_below, resolve
 from passepartout.confinement.roots import PathRefused, Root
 from waits import away, next_line
 
@@ -282,6 +282,35 @@ def test_hints(tree, root):
     for text, hint in (("Inbox.org", "inbox.org"), ("cafe\u0301.org", "caf\u00e9.org"), ("A/b", "")):
         assert f"Did you mean {hint}" in str(pytest.raises(PathRefused, resolve, [root], text).value) or not hint
     assert "Did you mean" not in str(pytest.raises(PathRefused, resolve, [root], ".GIT").value)
+
+
+def test_a_file_that_is_meant_is_found_in_another_folder_with_another_ending_or_letter(tree, root):
+    for name in ("projects/roof.org", "projects/2026/gutter.md", ".hidden/roof.org", "people/ana.org", "people/Samir Ö.org"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("x")
+    (tree / "projects" / "elsewhere").symlink_to(tree.parent)
+    for text, meant in (("roof.org", "projects/roof.org"), ("project/roof.org", "projects/roof.org"), ("roof.md", "projects/roof.org"), ("notes/Gutter.org", "projects/2026/gutter.md"), ("people/anna.org", "people/ana.org"),
+                        ("samir ö.org", "people/Samir Ö.org"), (f"{tree}/roof.org", f"{tree}/projects/roof.org"), ("cellar.org", ""), ("x", ""), ("", ""), ("..", ""), (".hidden/roofs.org", "")):
+        said = hint(root, text)
+        assert said == (f" Did you mean {meant}?" if meant else ""), (text, said)
+    assert str(pytest.raises(PathRefused, resolve, [root], "roof.org").value).endswith(" Did you mean projects/roof.org?")
+    assert "Did you mean projects?" in str(pytest.raises(PathRefused, resolve, [root], "project", "tree").value)
+
+
+def test_a_path_from_the_top_that_is_one_of_the_notes_is_recognised(tree, root):
+    (tree / "projects").mkdir(); (tree / "projects" / "roof.org").touch(); (tree / ".hidden").touch()
+    (tree / "link").symlink_to("/etc/hostname")
+    for text, meant in (("/projects/roof.org", " Did you mean projects/roof.org?"), ("/projects", " Did you mean projects?"), ("/", " The folder of the notes is called . here."), ("/etc/passwd", ""), ("/.hidden", ""), ("/link", ""), ("//projects", ""), ("/projects/../.hidden", "")):
+        said = str(pytest.raises(PathRefused, resolve, [root], text).value)
+        assert said.endswith(f"in the settings.{meant}"), said
+
+
+def test_a_hint_is_looked_for_within_bounds(tree, root):
+    for n in range(300): (tree / f"d{n}").mkdir()
+    for n in range(3000): (tree / "d1" / f"{'many' * 30}{n}.org").touch()
+    begun = time.process_time()
+    assert hint(root, "x" * 200_000 + ".org") == "" and len(names_below(root)) <= 2_000
+    assert time.process_time() - begun < 2
 
 
 def test_shown():

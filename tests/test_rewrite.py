@@ -1,5 +1,6 @@
 """Whatever a note holds and whatever is asked: an edit touches its own lines, and nothing is read differently than was wanted."""
 import re
+import time
 from datetime import date, datetime
 
 import pytest
@@ -15,6 +16,7 @@ from passepartout.outline.bodytext import edit_body
 from passepartout.outline.insertions import insert_headline
 from passepartout.outline.moves import archive, refile, refile_to
 from passepartout.notes import parse_note
+from passepartout.org import parse_org
 from passepartout.outline.planning import advanced, schedule, unschedule
 from passepartout.outline.priorities import set_priority
 from passepartout.outline.rewrite import RewriteError, change_tags, delete_property, facts, retitle, set_property
@@ -268,3 +270,19 @@ def test_a_tag_that_a_property_names_is_said_to_stand_there_and_the_tags_of_the_
     with pytest.raises(RewriteError, match="among the properties of “Roof”, line 1"): change_tags(outline, outline.nodes[1], remove=["house"])
     assert change_tags(outline, outline.nodes[2], add=["b"]).splitlines()[4] == "* Door :b:"
     assert retitle(outline, outline.nodes[2], "Gate").splitlines()[4] == "* Gate"
+
+
+@pytest.mark.parametrize("wanted, line", [("** TODO Call the roofer", 2), ("TODO Call the roofer", 2), ("** TODO [#A] Pay :money:", 4), ("TODO [#A] Pay", 4), ("TODO [#A]  Pay  :money:", 4), ("* Roof", 1), ("DONE Call the roofer", 3), ("TODO Call", None), ("* ", None), ("TODO Twice", None)])
+def test_a_heading_is_found_by_the_line_in_which_it_stands(wanted, line):
+    outline = parse_org("* Roof\n** TODO Call the roofer\n** DONE Call the roofer\n** TODO [#A] Pay :money:\n** TODO Twice\n** TODO Twice\n")
+    if line is not None: assert find_heading(outline, wanted).line == line
+    else: pytest.raises(RewriteError, find_heading, outline, wanted)
+    markdown = parse_note("# Roof\n\n- [ ] Call Ana\n- [x] Call Ana\n", "a.md")
+    assert [find_heading(markdown, wanted).line for wanted in ("# Roof", "- [x] Call Ana")] == [1, 4]
+
+
+def test_a_line_is_looked_for_in_moments():
+    outline = parse_org("".join(f"* TODO {n} {' :a' * 60}{'x ' * 2000}\n" for n in range(2_000)))
+    began = time.process_time()
+    for wanted in ("* " * 100_000, "TODO 7 " + ": " * 100_000, "*" * 200_000): pytest.raises(RewriteError, find_heading, outline, wanted)
+    assert time.process_time() - began < 8

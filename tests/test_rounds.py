@@ -407,6 +407,30 @@ async def test_who_says_so_twice_is_heard_with_what_is_known(asked):
     assert "Nothing was changed" not in await (await asked(say("You noted that the roof is done."))).handle("is the roof done?")
 
 
+WRONG = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-set-todo" :ARGS (:PATH "inbox.org" :HEADING "Nowhere" :STATE "DONE") :EXPLANATION "The person wants that marked as done."))'
+
+@pytest.mark.parametrize("request_, said", [("add milk to the list", "I'll add milk to your list now."), ("please add milk", "Adding milk to your list."), ("add milk to the list", "Milk added to your list."), ("trag Milch ein", "Ich trage die Milch ein."), ("füge Milch hinzu", "Ich werde Milch hinzufügen."),
+    ("ajoute du lait", "J'ai bien ajouté le lait à la liste."), ("añade leche", "He añadido la leche a tu lista."), ("aggiungi il latte", "Ho aggiunto il latte."), ("adiciona leite", "Adicionei o leite à lista."), ("zet melk op de lijst", "Ik heb melk aan de lijst toegevoegd.")])
+async def test_a_claim_in_other_words_and_a_promise_go_back_too(asked, tmp_path, request_, said):
+    reply = await (agent := await asked(say(said), capture("milk"), say(said))).handle(request_)
+    assert reply == said and reply.status == "answered" and len(reply.effects) == 1 and "(:TITLE \"milk\")" in agent.prompts[2][0].replace(":ARGS ", "")
+    again = await (await asked(say(said), say(said))).handle(request_)
+    assert again.endswith("(Nothing was changed for this answer.)") and again.status == ("declined" if request_.split()[0] in ("add", "please", "trag", "füge") else "answered")
+
+
+async def test_after_an_edit_that_failed_a_claim_is_idle(asked):
+    reply = await (agent := await asked(WRONG, say("Done, I've marked it."), say("I've marked it as done."))).handle("mark it as done")
+    assert reply == "I've marked it as done.\n\n(Nothing was changed for this answer.)" and reply.status == "declined" and len(agent.prompts) == 3
+    reply = await (agent := await asked(look("look"), say("I'll move it to Friday."), say("I will move it to Friday."))).handle("move the roofer to friday, would you")
+    assert reply.endswith("(Nothing was changed for this answer.)") and len(agent.prompts) == 3
+
+
+@pytest.mark.parametrize("said", ["Shall I add it to the inbox?", "I'll add it once you tell me which list.", "I will add milk if you want.", "Which list?", "There is no list, so nothing was added.", "Milk is on the list."])
+async def test_what_promises_nothing_is_heard_at_once(asked, said):
+    reply = await (agent := await asked(say(said))).handle("add milk to the list")
+    assert reply == said and reply.status == "answered" and len(agent.prompts) == 1
+
+
 @pytest.mark.parametrize("permission", ["allow", "ask"])
 async def test_after_what_failed_or_was_approved_a_claim_is_not_idle(asked, permission):
     ring = lambda: '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "ring" :ARGS (:WHERE "box") :EXPLANATION "The person wants it to ring."))'

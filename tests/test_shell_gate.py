@@ -261,6 +261,25 @@ def test_what_is_refused(text, roots, memex):
     assert level(text, roots) == DENY
 
 
+@pytest.mark.parametrize("text", ["rsync -a --delete src/ /usr/", "rsync -a src/ /usr", "rsync -a --remove-source-files OUT/ src/", "sed -i s/a/b/ OUT/secret", "sed -ni p OUT/secret", "sed --in-p=.bak -e p OUT/secret", "sed -i p link/secret", "cd src && sed -i p ../../outside/secret", "sed -n 'w OUT/secret' a", "perl -pi -e s/a/b/ OUT/secret", "perl -i.bak -pe s/a/b/ OUT/secret", "ruby -i -pe x OUT/secret",
+    "gawk -i inplace 1 OUT/secret", "ed OUT/secret", "ex -s OUT/secret", "vim -es +wq OUT/secret", "chattr -R +i /usr", "chattr +i OUT/secret", "setfacl -R -m u:x:rwx OUT", "setfattr -n user.x -v 1 OUT/secret", "chmod 777 OUT/secret", "chmod -x OUT/secret", "chown root /etc", "rm OUT/secret", "unlink OUT/secret", "rmdir OUT", "touch -d 1990-01-01 OUT/secret", "sponge OUT/secret", "patch OUT/secret a", "patch -d OUT -p1 < a",
+    "dos2unix OUT/secret", "gzip OUT/secret", "gzip -r OUT", "bzip2 OUT/secret", "xz OUT/secret", "zstd --rm OUT/secret", "tar xf a.tar -C OUT", "tar -COUT -xf a.tar", "tar xfC a.tar OUT", "tar --remove-files -cf a.tar OUT", "tar cf OUT/secret a", "unzip -o a.zip -d OUT", "zip -m a.zip OUT/secret", "7z x a.7z -oOUT", "curl -o OUT/secret https://x", "wget -O OUT/secret https://x", "scp a@b:c OUT/secret", "iconv -o OUT/secret a",
+    "uniq a OUT/secret", "strip /usr/bin/ls", "install a OUT/secret", "cp -tOUT src/secret", "cp -r src/. OUT", "mv OUT/secret x", "git -C OUT clean -fdx", "git --work-tree=OUT checkout -- .", "find OUT -exec sed -i p {} +", "find OUT -name x -exec chattr +i {} ;", "find . -fprint OUT/secret", "sudo sed -i p OUT/secret", "bash -c 'sed -i p OUT/secret'", "ls & sed -i p OUT/secret", "sed -i p OUT/*", "sed -i p OUT/s?cret", "vim -c '!sed -i p OUT/secret'",
+    "python3 -c 'import os; os.remove(\"OUT/secret\")'", "python3 -c 'open(\"OUT/secret\", \"w\")'", "find OUT | xargs chattr +i", "sort --output=OUT/secret a", "fallocate -p -l 9 OUT/secret", "truncate -s 0 OUT/secret"])
+def test_nothing_that_is_there_outside_is_changed_by_whatever_program(text, roots, memex):
+    "One border for all of them: what `rm -r` must not take away, no program edits, fills, moves, locks or writes over."
+    assert level(text.replace("OUT", "../outside"), roots) == DENY, text
+
+
+def test_the_verb_of_git_is_no_word_behind_it(roots):
+    assert [level(text, roots) for text in ("git commit -m clean", "git commit -m reset -- a", "git -C src push --force", "git --unknown x push -f", "git -C push clean -f", "git -C clean status --foo")] == [ASK, ASK, CONFIRM, CONFIRM, CONFIRM, ASK]
+
+
+@pytest.mark.parametrize("text", ["sed -i s/a/b/ a", "sed -i '/x.*/d' a", "sed -i -e '/etc/d' a", "sed -i 's#/usr#/opt#' a", "sed -n p OUT/secret", "perl -pi -e '/usr/ and print' a", "touch OUT/new", "mkdir OUT/new", "cp -r src OUT", "cp OUT/secret c", "rsync -a OUT/ src/", "rsync -an --delete src/ OUT", "rsync -a src/ host:/usr/", "tar -COUT -cf c.tar .", "tar tf OUT/secret", "tar xf OUT/secret -C src", "gzip -c OUT/secret", "gzip -l OUT/secret", "gzip -k OUT/secret", "unzip -l OUT/secret",
+    "unzip OUT/secret -d src", "zip c.zip OUT/secret", "7z l OUT/secret", "curl -o c https://x", "wget https://x", "scp OUT/secret a@b:c", "uniq OUT/secret c", "vim OUT/secret", "diff OUT/secret a", "chmod +x src/main.py", "chmod --reference=OUT/secret a", "git -C OUT log", "find OUT -exec cat {} +", "sed -i p /tmp/x", "git commit -m 'sed -i p /etc/passwd'", "echo 'sed -i p OUT/secret' > c", "patch -p1 -i OUT/secret", "black src", "python3 -c 'print(open(\"OUT/secret\").read())'", "python3 -c 'import shutil; shutil.rmtree(\"./src\")'", "ln -s OUT/secret l", "touch -r OUT/secret a", "sort -o /dev/stdout a", "ls | tee /dev/stderr", "curl -so /dev/fd/1 https://x"])
+def test_what_only_reads_outside_or_makes_something_new_is_asked_about(text, roots, memex): assert READ < level(text.replace("OUT", "../outside"), roots) < DENY, text
+
+
 @pytest.mark.parametrize("text", ["rm -rf /tmp/test", "rm -f /some/path", "rm -rf $TMPDIR/x", "git commit -m 'rm -rf /'", "grep 'rm -rf /' log", "echo rm -rf /", "docker ps", "cat > new <<'E'\nrm -rf /\nE", "make 2>&1 | tail", "ls > build/out", "wc -l < gone", "echo \"open", "a | | b", "cat a*b?c[d-e]"])
 def test_what_is_only_odd_is_not_refused(text, roots, memex):
     assert level(text, roots) != DENY

@@ -178,3 +178,17 @@ def test_the_person_hears_whether_something_still_decides(tmp_path):
     assert book.left_with(str(tmp_path / "strict.md")) == book.left_with("strict") == "Until that is mended, the version before decides." != book.left_with("other")
     book.versions["strict"][-1].broken = "there is none"
     assert book.left_with("strict") == "What it was to do is not done."
+
+
+@pytest.mark.parametrize("wrong", ["When the person says good morning, greet them.", "# Careful\n\n```python\ndef gate(action, signal): return None\n```\n", "---\npermissions: gate\n---\n# Careful\n\n```python\ndef gate(action, signal): return None\n```\n"])
+def test_a_model_that_cannot_write_a_page_is_told_how_one_looks_and_that_page_is_in_order(places, wrong):
+    from passepartout.skillfiles.skilltools import PAGE_FORM
+    async def story():
+        agent = await Agent.boot(**places)
+        check = lambda page: agent.check({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": "create-skill", "explanation": "So that it does what you want from now on.", "args": {"name": "careful", "page": page}}})
+        found = [(await check(page))[1] for page in (wrong, PAGE_FORM.partition("\n")[2])]
+        await agent.close()
+        return found
+    refused, asked = run_anywhere(story())
+    assert refused.text.endswith(PAGE_FORM)
+    assert "Teach the skill careful? It defines gate, wants gate, arguments, and its 1 tests passed." in asked.reason

@@ -137,7 +137,7 @@ def check_notes(patient: Patient) -> Iterator[Any]:
         index.refresh()
         headings = index.guarded(lambda: index.db.execute("SELECT count(*) FROM node WHERE place > 0").fetchone()[0])
         templates = sum(map(is_template, index.known))
-        yield f"{counted(len(index.known), 'file')} with {counted(headings, 'heading')}" + (f"; {templates} of the files lie in folders of templates, so their tasks and dates are not listed." if templates else ".")
+        yield f"{counted(len(index.known), 'file')} with {counted(headings, 'heading')}" + (f"; {templates} of the files {'lies in a folder' if templates == 1 else 'lie in folders'} of templates, so {'its' if templates == 1 else 'their'} tasks and dates are not listed." if templates else ".")
         if not os.access(patient.settings.memex_dir, os.W_OK):
             yield Finding(f"The folder {patient.settings.memex_dir} cannot be written.",
                           "Your notes can be read, and nothing can be put down or changed.",

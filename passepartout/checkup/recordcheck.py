@@ -81,7 +81,7 @@ def left_behind(path: Path) -> bool:
 def remove_locks(paths: Sequence[Path]) -> str:
     "Remove the locks of processes that are no more; a sentence that says so."
     gone = [path.unlink(missing_ok=True) for path in paths if left_behind(path)]
-    return f"Removed the locks of {len(gone)} dead processes."
+    return f"Removed the lock{'s' * (len(gone) != 1)} of {len(gone)} dead process{'es' * (len(gone) != 1)}."
 
 # %% ../../nbs/checkup/19bg_recordcheck.ipynb #c23633e7
 def check_locks(patient: Patient) -> Iterator[Any]:
@@ -89,7 +89,7 @@ def check_locks(patient: Patient) -> Iterator[Any]:
     if patient.settings is None: return
     dead = [path for path in islice(patient.journal.with_suffix(".owners").glob("*"), 10_000) if left_behind(path)]
     if dead:
-        yield Finding(f"{len(dead)} processes ended without cleaning up.", "It does no harm. Were they killed?",
+        yield Finding(f"{len(dead)} {'process' if len(dead) == 1 else 'processes'} ended without cleaning up.", f"It does no harm. {'Was it' if len(dead) == 1 else 'Were they'} killed?",
                       "passepartout doctor --fix", "note", partial(remove_locks, dead))
 
 # %% ../../nbs/checkup/19bg_recordcheck.ipynb #0a98fc3d

@@ -246,6 +246,7 @@ class Asking(NamedTuple):
     tool: str
     rule: str = ""
     often: bool = False            # it stands in a loop
+    files: tuple[str, ...] = ()    # what is written out as the place of a file
 
 # %% ../../nbs/gates/permissions.ipynb #f3f21a37
 def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, prefix: str = "", often: bool = False,
@@ -273,7 +274,7 @@ def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], sessi
     if (decision.tier != "ask" or mine.grants is not None and len(args) == len(written)
         and mine.grants.covering(tool, args, mine.looked_up, session, decision.rule.name if decision.rule is not None else "")):
         return []
-    return [Asking(step, tool.name, decision.rule.name if decision.rule is not None else "", often)]
+    return [Asking(step, tool.name, decision.rule.name if decision.rule is not None else "", often, _files(tool, {**args, **written}))]
 
 # %% ../../nbs/gates/permissions.ipynb #45e440df
 def plan_verdict(mine: Permissions, action: Action, signal: Signal) -> Action | ApprovalRequired:
@@ -284,7 +285,19 @@ def plan_verdict(mine: Permissions, action: Action, signal: Signal) -> Action | 
     told = "; ".join(f"{name} (step {', '.join(dict.fromkeys(steps))})" for name, steps in used.items())
     return ApprovalRequired(action,
                             f"Several steps of this plan would be asked about: {told}. One yes answers that for all of them as "
-                            "they stand here.")
+                            "they stand here.", rests=_held([name for each in found for name in each.files], mine.roots))
+
+# %% ../../nbs/gates/permissions.ipynb #db2fd56b
+def _files(tool: Tool, args: Mapping[str, Any]) -> tuple[str, ...]:
+    if not tool.paths: return ()
+    from passepartout.shell.named import files_in
+    return files_in(tool, args)
+
+def _held(names: Sequence[str], roots: Sequence[Root]) -> str:
+    "A digest of what the files of these names hold; nothing when there are no names."
+    if not names: return ""
+    from passepartout.shell.named import files_now
+    return sha256(repr(sorted(files_now(names, roots).items())).encode()).hexdigest()
 
 # %% ../../nbs/gates/permissions.ipynb #e556a35c
 def permissions_gate(mine: Permissions) -> Callable[[Action, Signal], Action | ApprovalRequired | Rejected]:

@@ -120,11 +120,13 @@ def link_names(title: str, ident: str, file: str | None = None) -> list[str]:
 # %% ../../nbs/indexing/08g_entries.ipynb #63c683a2
 _ARTICLE = Regex(r"^(?:the|an?|der|die|das|eine?)\s+", re.I)
 
-def names_called(wanted: str, ident: str, title: str, place: int, file: str) -> str:
-    "The names by which links lead to a heading, at place 0 to its `file` as well, when it is called `wanted` (a path, a title, or how one begins), as JSON; `[]` when it is not."
+def names_called(wanted: str, ident: str, title: str, place: int, file: str, exactly: int = 0) -> str:
+    "The names by which links lead to a heading, at place 0 to its `file` as well, when it is called `wanted` (a path, a title, or, unless it has to be so `exactly`, how one begins), as JSON; `[]` when it is not."
     stem, told = file.rsplit("/", 1)[-1].rsplit(".", 1)[0], plain_text(title or "")
     if re.search(r"\.(?:org|md|markdown)$", wanted, re.I): fits = place == 0 and f"/{file}".lower().endswith("/" + wanted.lower().lstrip("./"))
-    else: fits = any(f"{title_name(each)} ".startswith(f"{title_name(wanted)} ") for each in (told, _ARTICLE.sub("", told), *[stem] * (place == 0)))
+    else:
+        names = {title_name(each) for each in (told, _ARTICLE.sub("", told), *[stem] * (place == 0))}
+        fits = title_name(wanted) in names or not exactly and any(name.startswith(f"{title_name(wanted)} ") for name in names)
     within = [f"{name}#{' '.join(index_words(told))}" for name in link_names("", "", file)] if place else []
     return json.dumps([*link_names(title, ident), *link_names("", ident, file if place == 0 else None), *within] if fits else [])
 

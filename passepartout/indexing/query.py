@@ -209,8 +209,10 @@ def link_condition(leaf: Leaf) -> tuple[str, str, list]:
     "A filter by what a section links to as a condition. `names_called` is the function that knows the names. QueryError when nothing is named."
     stem = re.sub(r"\.(?:org|md|markdown)$", "", leaf.text.strip(), flags=re.I).rsplit("/", 1)[-1]
     if not (words := index_words(stem)): raise QueryError(f"There is no word in links:{leaf.text[:40]}; say what the note is called to which something links.")
-    return "", (f"{NODE} IN (SELECT node FROM link WHERE name = ? OR name IN (SELECT value FROM node AS n JOIN file AS f ON f.id = n.file, json_each(names_called(?, n.ident, n.title, n.place, f.path)) "
-                "WHERE n.id IN (SELECT rowid FROM words WHERE words MATCH ?)))"), [title_name(stem), leaf.text.strip(), f'{{title file}} : "{" ".join(words[:PIECE])}"']
+    near = "SELECT n.ident, n.title, n.place, f.path FROM node AS n JOIN file AS f ON f.id = n.file WHERE n.id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+    called = "SELECT value FROM near, json_each(names_called(?, near.ident, near.title, near.place, near.path, {}))"
+    names = f"WITH near AS ({near}), sure AS ({called.format(1)}) SELECT value FROM sure UNION {called.format(0)} WHERE NOT EXISTS (SELECT 1 FROM sure)"
+    return "", f"{NODE} IN (SELECT node FROM link WHERE name = ? OR name IN ({names}))", [title_name(stem), f'{{title file}} : "{" ".join(words[:PIECE])}"', leaf.text.strip(), leaf.text.strip()]
 
 # %% ../../nbs/indexing/08i_query.ipynb #d15d125c
 def compile_tree(tree: Any, today: date) -> tuple[str, str, list]:

@@ -241,7 +241,7 @@ class Best(NamedTuple):
 def best_sections(index: Index, question: Question, limit: int, now: float = 0.0, folder: str = ".") -> Best:
     "The sections that match, ranked; the first `limit` are those of all, or `cut` says what they are the best of. Must be called inside of `guarded`."
     if "occurs(" in question.where: index.db.create_function("occurs", 6, occurs, deterministic=True)
-    if "names_called(" in question.where: index.db.create_function("names_called", 5, names_called, deterministic=True)
+    if "names_called(" in question.where: index.db.create_function("names_called", 6, names_called, deterministic=True)
     if not too_many(index, question, folder):
         found = select(index, question, question.match, folder)
         if len(found) <= MOST: return Best(order := ranked(index, question, without_files(index, question, found), now, limit), len(order))

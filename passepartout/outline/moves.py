@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/outline/moves.html.md"""
 
 # %% auto #0
 __all__ = ['releveled', 'dedented', 'arrival', 'arrived', 'without', 'logged', 'refile', 'refile_to', 'archive_name',
-           'archive_location', 'context_of', 'remaining', 'archive_markdown', 'archive']
+           'archive_location', 'context_of', 'remaining', 'archive_markdown', 'display_words', 'archive']
 
 # %% ../../nbs/outline/08fd_moves.ipynb #52251e2e
 import re
@@ -156,13 +156,20 @@ def archive_markdown(outline: Outline, node: Node, archived: str | None, now: da
     return without(outline, node), text + gap + "\n".join(lines[:-1]) + "\n" + ("  " if node.kind == "task"
             else "") + f"<!-- archived: {comment} -->{end}" + lines[-1]
 
+# %% ../../nbs/outline/08fd_moves.ipynb #04e8d227
+def display_words(title: str) -> str:
+    "A title as it is said in a request: in quotation marks if it has words that a request may stumble over."
+    return f'"{title}"' if re.search(r"\b(?:to|under|in|on|by|for)\b", title, re.I) and '"' not in title else title
+
 # %% ../../nbs/outline/08fd_moves.ipynb #6f870842
 def archive(outline: Outline, node: Node, archived: str | None, *, now: datetime, where: str) -> tuple[str, str]:
     """(the text without `node`, the text of its archive with it). `archived` is what the archive holds, None when there is none;
     `where` is the full name of the file, for the record. Raises `RewriteError`."""
     if node.kind == "file": raise RewriteError("A whole file is archived by moving it; name a heading in it. Nothing was archived.")
     if (other := archive_location(outline, node)) and other.replace("%s", "") not in ("_archive::", ""):
-        raise RewriteError(f"“{node.title}” belongs into another archive ({other}); move it there with org-refile. Nothing was archived.")
+        file = other.partition("::")[0].strip()
+        words = f": in words, move {display_words(node.title)} to {file}" if file.endswith(".org") and "%" not in file and file[:1] not in "/~" else ""
+        raise RewriteError(f"“{node.title}” belongs into another archive ({other}); move it there with org-refile{words}. Nothing was archived.")
     if outline.format == "markdown": return archive_markdown(outline, node, archived, now, where)
     end = line_ending(archived or outline.text)
     text = f"#    -*- mode: org -*-\n\n\nArchived entries from file {where}\n\n".replace("\n", end) if archived is None else archived

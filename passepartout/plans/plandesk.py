@@ -68,7 +68,7 @@ class PlanBook:
 def begun(session: str, body: Mapping[str, Any]) -> PlanState:
     "A plan as its first record tells it."
     return PlanState(body["plan"], {k: body[k] for k in ("steps", "explanation")}, tuple(body["said"]), body["planned"], body["approved"],
-                     session, body["declared"], body.get("owner", ""), body.get("agreed") or {}, restored=True)
+                     session, body["declared"], body.get("owner", ""), body.get("agreed") or {}, body.get("held") or {}, restored=True)
 
 # %% ../../nbs/plans/17de_plandesk.ipynb #5cf4313c
 def edited(state: PlanState, body: Mapping[str, Any]) -> None:
@@ -77,7 +77,7 @@ def edited(state: PlanState, body: Mapping[str, Any]) -> None:
         state.given[body["number"]] = body["args"]
         return
     state.written, state.said, state.declared = {k: body[k] for k in ("steps", "explanation")}, tuple(body["said"]), body["declared"]
-    state.plan, state.agreed = None, {}       # the yes was to other steps
+    state.plan, state.agreed, state.held = None, {}, {}       # the yes was to other steps
 
 # %% ../../nbs/plans/17de_plandesk.ipynb #e4fc16d3
 def claim(store, seq: int, draft: Draft, seen: int) -> None:

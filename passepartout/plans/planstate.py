@@ -29,6 +29,7 @@ class PlanState:
     declared: dict                     # how its tools were declared
     owner: str = ""                    # the process in which it ran last
     agreed: dict[str, str] = field(default_factory=dict)     # "step tool" -> the rule that asks about it, of the steps for which approving the plan answers
+    held: dict[str, str] = field(default_factory=dict)       # names of files in these steps -> what they held then, or were left with by the plan itself
     replies: dict[int, dict] = field(default_factory=dict)
     given: dict[int, dict] = field(default_factory=dict)     # request -> arguments that the person set instead
     turns: list[str] = field(default_factory=list)
@@ -42,7 +43,7 @@ class PlanState:
 
     def record(self) -> dict:
         return {"plan": self.id, **self.written, "said": list(self.said), "planned": self.planned, "approved": self.approved,
-                "declared": self.declared, "owner": self.owner, "agreed": self.agreed}
+                "declared": self.declared, "owner": self.owner, "agreed": self.agreed, "held": self.held}
 
 # %% ../../nbs/plans/17db_planstate.ipynb #f74e630f
 STEP, HOLE_RECORD, ROUND = Keyword("plan-step"), {"hole": True}, Regex(r"\[\d+\]")

@@ -37,6 +37,8 @@ async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
         state = agent.going_on(signal, which)
         return (await carry_on(agent, state, signal) if state is not None
                 else tool_error(signal, "plan", "There is no plan here that could go on. Propose the steps that are left."))
+    if cleared.answer is None and agent.answer_to(cleared.action, signal) is None:
+        if (vain := await agent.plan_in_vain(cleared.action, signal, behind=True)) is not None: return vain
     state = await begin(agent, cleared, signal)
     return await carry_on(agent, state, signal)
 
@@ -61,7 +63,7 @@ async def begin(agent, cleared, signal: Signal) -> PlanState:
                       (words.texts,) if isinstance(words.texts, str) else tuple(words.texts), trusted or cleared.answer is not None,
                       cleared.answer is not None, signal.session, dict(plan.declared), agent.journal.boot, plan=plan)
     if cleared.answer is not None:
-        state.agreed = agent.steps_agreed_to(cleared.action, signal)
+        state.agreed, state.held = agent.steps_agreed_to(cleared.action, signal)
         effect = await agent.begin_effect(signal, cleared, plan=state.id)
         await agent.end_effect(signal, effect, "committed", begun="the plan")
     replace_failed(agent, signal)
@@ -169,10 +171,13 @@ class Judging(UnderWay):
 # %% ../../nbs/plans/17dd_planturns.ipynb #6ffb9691
 class Agreeing(Judging):
     "What is asked about a plan as a whole, and what the answer holds for."
-    def steps_agreed_to(self, action: Action, signal: Signal) -> dict[str, str]:
-        "The steps of a plan about which the permissions would ask, and for which a yes to the plan answers."
-        return ({f"{each.step} {each.tool}": each.rule for each in self.permissions.asks_in(action.payload["steps"], signal.session)}
-                if self.permissions is not None else {})
+    def steps_agreed_to(self, action: Action, signal: Signal) -> tuple[dict[str, str], dict[str, str]]:
+        "The steps of a plan about which the permissions would ask, and for which a yes to the plan answers; and what the files hold that they name."
+        if self.permissions is None: return {}, {}
+        from passepartout.shell.named import files_now
+        asking = self.permissions.asks_in(action.payload["steps"], signal.session)
+        return ({f"{each.step} {each.tool}": each.rule for each in asking},
+                files_now([name for each in asking for name in each.files], self.roots))
 
     def agreed_step(self, action: Action, signal: Signal, rule: str) -> str | None:
         "The plan whose approval answers for this step, when `rule` is what it was told about."
@@ -184,6 +189,15 @@ class Agreeing(Judging):
         if pick(action.payload, "action") is not PLAN: return ""
         from passepartout.plans.plantext import plan_sentences
         return plan_sentences(action, self.tools)
+
+    async def plan_in_vain(self, action: Action, signal: Signal, behind: bool = False) -> Signal | None:
+        "What a model is told of a plan with a step that must fail; `None` when none is seen, and when no model made it. `behind`: see `in_vain`."
+        turn = self.turn_of(signal)
+        backend = self.backends.get(turn.heard[0]) if turn is not None and turn.heard else None
+        if pick(action.payload, "resume") is not None or backend is not None and backend.blind: return None
+        from passepartout.plans.planlook import in_vain
+        if (found := await in_vain(self, action, signal, behind)) is None: return None
+        return tool_error(signal, "plan", f"{found[0]} So nothing of the plan was done.", found[1])
 
     async def file_flight_plan(self, signal: Signal, verdict: ApprovalRequired, foreseen: Any = None) -> None:
         "As in `Asks`; a plan is told in sentences as well."

@@ -121,8 +121,15 @@ class Proposed(Calling):
         "The case of a step with what approving the plan said about it: the plan, and the rule that asks. Arguments that the person gave since were not in the plan, and a value that nobody answers for could not be seen in it."
         rule = (self.state.agreed.get(f"{ROUND.sub('', case.step)} {tool.name}") if self.state.agreed and number not in self.state.given
                 else None)
-        if rule is None or flow_reasons(tool, case, self.words): return case
+        if rule is None or flow_reasons(tool, case, self.words) or self.files(case.action) != self.files(case.action, self.state.held): return case
         return replace(case, agreed=(f"plan {self.state.id}", rule))
+
+    def files(self, action: Action, known: Mapping[str, str] | None = None) -> dict[str, str]:
+        "What the files hold that a step names, of those that were named when the plan was asked about: as `known`, or as they are now."
+        if not (held := self.state.held): return {}
+        from passepartout.shell.named import files_in, files_now
+        names = [name for name in files_in(self.agent.tools.get(action.payload["tool"]), action.payload["args"]) if name in held]
+        return {name: known[name] for name in names} if known is not None else files_now(names, self.agent.roots) if names else {}
 
 # %% ../../nbs/plans/17dc_planworld.ipynb #b1c66056
 class Steps(Proposed):
@@ -138,6 +145,7 @@ class Steps(Proposed):
         try: outcome = redacted(agent, await dispatch_action(agent, permit, signal))
         except NotAsShown as error: raise StepAsks(number, error.asked(judgement.verdict), step) from None
         except (GateError, Overtaken) as error: raise self.stop(error.message) from None
+        if not tool.effects.read_only: self.state.held.update(self.files(action))          # the plan itself left them so
         value = self.value_of(outcome, tool, args, signal)
         await self.keep(number, value, signal, *((None, judged) if tool.effects.read_only else (action, {"under": under.origin})))
         return value

@@ -91,10 +91,16 @@ class Speaking:
         "What a piece says that the question took, added to what was said `before`."
         return before
 
-# %% ../../nbs/providers/dialect.ipynb #3fb8be38
+# %% ../../nbs/providers/dialect.ipynb #c8e17949
 _READS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length", "max_input_tokens",
           "inputTokenLimit")
 
+def _said_to_read(row: dict) -> list:
+    "What an entry of a list says of how much its model reads, under whichever name."
+    meta = row.get("meta")
+    return [*map(row.get, _READS), meta.get("n_ctx") if isinstance(meta, dict) else None]
+
+# %% ../../nbs/providers/dialect.ipynb #3fb8be38
 class Describing(Speaking):
     "What a server of this kind says of its models."
     models_path = "/models"
@@ -109,10 +115,10 @@ class Describing(Speaking):
         rows = data.get("data") or data.get("models") if isinstance(data, dict) else None
         named = lambda row: str(row.get("id") or row.get("name")).removeprefix("models/")
         return {named(row): min(found) for row in rows or () if isinstance(row, dict)
-                and (found := [row[name] for name in _READS if type(row.get(name)) is int and row[name] > 0])}
+                and (found := [n for n in _said_to_read(row) if type(n) is int and n > 0])}
 
-    def window(self, model: str) -> tuple[str, dict] | None:
-        "The path and document with which the server says how much a model reads; `None` when it refuses what is longer, and says it then."
+    def window(self, model: str) -> tuple[str, dict | None] | None:
+        "The path and document with which the server says how much a model reads, without a document where it is only looked up; `None` when it refuses what is longer, and says it then."
         return None
 
     def told_window(self, data: Any) -> int | None:

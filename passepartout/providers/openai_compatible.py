@@ -8,6 +8,8 @@ Docs: https://example.org/passepartout/providers/openai_compatible.html.md"""
 __all__ = ['Counting', 'Requesting', 'OpenAICompatible']
 
 # %% ../../nbs/providers/openai_compatible.ipynb #7f7a61ea
+from typing import Any
+
 from ..awareness.measure import openai_tokens
 from ..cascade.prices import NANO, Usage
 from .dialect import Dialect, Heard, Question, counted
@@ -20,6 +22,12 @@ class Counting(Dialect):
 
     def tokenizing(self, text: str, model: str) -> tuple[str, dict] | None:
         return ("../tokenize", {"content": text, "prompt": text, "model": model}) if self.quick and not self.own else None
+
+    def window(self, model: str) -> tuple[str, None] | None: return ("../props", None) if self.quick and not self.own else None
+
+    def told_window(self, data: Any) -> int | None:
+        said = data.get("default_generation_settings") if isinstance(data, dict) else None
+        return n if isinstance(said, dict) and type(n := said.get("n_ctx")) is int and n > 0 else None
 
     def tokens(self, text: str, model: str) -> int | None:
         if not self.own: return None

@@ -144,9 +144,12 @@ class Windowed(Explaining):
         if model in self._looked: return
         self._looked.add(model)
         if self.windows is not None: measure.window = self.windows(model, self.endpoint.url) or measure.window
-        if (asking := self.dialect.window(model)) is None: return
+        if (asking := self.dialect.window(model)) is None or asking[1] is None and not self.endpoint.local: return
         found, soon = [], Times(self.times.connect, 2.0, 2.0, 4_000_000)
-        try: await self.http.post(self.at(asking[0]), headers, asking[1], lambda data: found.append(self.dialect.told_window(data)), soon)
+        path, body = asking
+        try:
+            if body is None: found.append(self.dialect.told_window(await self.http.get(self.at(path), headers, soon)))
+            else: await self.http.post(self.at(path), headers, body, lambda data: found.append(self.dialect.told_window(data)), soon)
         except HttpFailed as error:
             if "could not be reached" in str(error): raise failure_of(error, self, model) from None
         if found and found[0]: measure.window = found[0]
@@ -275,8 +278,8 @@ class Provider(Ahead):
         headers, model = self.headers(), model or self.model or await self.first_model()
         measure, composed = self.measures.of(self.name, model), Composed(system_prompt)
         if compose is not None:
-            await self.look(measure, model, headers)
-            composed = await self.fitted(compose, measure, model, headers, meter is None or meter.affords(model, 0, 0, self.endpoint.url))
+            if asks := meter is None or meter.affords(model, 0, 0, self.endpoint.url): await self.look(measure, model, headers)
+            composed = await self.fitted(compose, measure, model, headers, asks)
         while True:
             prompt = getattr(compose, "prompt", prompt)
             heard, q = Heard(), self.question(prompt, composed, model, measure)

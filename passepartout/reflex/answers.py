@@ -319,7 +319,7 @@ def says_only_when(text: str, today: date) -> bool:
     return (said := in_english_days(text)) is not None and said != text.lower() and says_only_when(said, today)
 
 # %% ../../nbs/reflex/answers.ipynb #1f515d55
-_BEGUN = Regex(r"(?:(?:yes|yeah|ok|okay|ja|no|nein|nope|but|and|und|aber|actually|rather|better|lieber|make it|only|nur)\b[,.!]?\s+)+", re.I)
+_BEGUN = Regex(r"^(?:(?:yes|yeah|ok|okay|ja|no|nein|nope|but|and|und|aber|actually|rather|better|lieber|make it|only|nur)\b[,.!]?\s+)+", re.I)
 
 def at_another_time(offer: str, said: str, today: date) -> str | None:
     "The `offer`, a sentence, with the day or hour that was `said` to it; `None` for other words, and for an offer that is no task and has no time."

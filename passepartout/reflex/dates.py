@@ -8,7 +8,8 @@ Docs: https://example.org/passepartout/reflex/dates.html.md"""
 __all__ = ['MONTHS', 'WEEKDAYS', 'WEEKDAY', 'MONTH', 'UNITS', 'NAMED', 'ISO', 'STEP', 'DAY_FIRST', 'ORDINAL', 'FEASTS', 'EDGES',
            'NTH', 'LONGEST', 'NEXT', 'LAST', 'DAY_FORMS', 'say_day', 'say_span', 'NoSuchDate', 'words_of', 'a_count',
            'make_day', 'closest_year', 'shifted', 'working_days', 'named_day', 'weekday', 'counted', 'feast',
-           'nth_weekday', 'numeric', 'written', 'day_of_month', 'ending', 'period', 'calendar_span', 'read_day']
+           'nth_weekday', 'numeric', 'written', 'day_of_month', 'ending', 'period', 'calendar_span', 'in_its_week',
+           'read_day']
 
 # %% ../../nbs/reflex/dates.ipynb #84ff325b
 import re
@@ -265,8 +266,17 @@ def calendar_span(words, today):
         return first, shifted(shifted(first, 1, "month"), -1, "day")
     return period(words if len(words) == 2 else ("this",) + words, today)
 
+# %% ../../nbs/reflex/dates.ipynb #e9486df9
+def in_its_week(words, today, nearest):
+    "tuesday next week, next week on tuesday, friday of this week, monday the week after next"
+    bare = tuple(word for word in words if word not in ("on", "of", "in", "the"))
+    for day, week in ((bare[:1], bare[1:]), (bare[-1:], bare[:-1])):
+        if day and day[0] in WEEKDAY and (week == ("week", "after", "next") or week in (("this", "week"), ("next", "week"), ("last", "week"))):
+            return shifted(calendar_span(week, today)[0], WEEKDAY[day[0]], "day")
+    return None
+
 # %% ../../nbs/reflex/dates.ipynb #b854a8f9
-DAY_FORMS = (named_day, weekday, counted, numeric, written, day_of_month, ending, nth_weekday, feast)
+DAY_FORMS = (named_day, weekday, in_its_week, counted, numeric, written, day_of_month, ending, nth_weekday, feast)
 
 def read_day(text: str | tuple[str, ...], today: date, *, nearest: bool = False) -> date | None:
     "The one day that `text` names, all of it; `None` when it is no date, `NoSuchDate` when it is one that cannot be."

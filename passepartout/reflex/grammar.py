@@ -6,11 +6,11 @@ Docs: https://example.org/passepartout/reflex/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'shell_line', 'timed', 'under_behind', 'only_a_file',
-           'left_on_list', 'boxes_of', 'titled', 'reworded', 'list_goes_on', 'answer', 'pasted', 'day_offered',
-           'exact_call', 'in_sequence', 'exact_form', 'spelt_better', 'misspelt', 'understood', 'translated',
-           'looked_for', 'is_called', 'mentioned', 'offered_before', 'which_of_two', 'completed', 'went_on',
-           'asked_last', 'shown_more', 'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock',
-           'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
+           'left_on_list', 'boxes_of', 'titled', 'exactly', 'whats_in', 'reworded', 'list_goes_on', 'answer', 'pasted',
+           'day_offered', 'exact_call', 'in_sequence', 'exact_form', 'spelt_better', 'misspelt', 'understood',
+           'translated', 'looked_for', 'is_called', 'mentioned', 'offered_before', 'which_of_two', 'completed',
+           'went_on', 'asked_last', 'shown_more', 'narrowed', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock',
+           'several_questions', 'of_models', 'understand', 'meant_by', 'in_vain', 'there_already', 'not_understood']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
 import re
@@ -23,13 +23,13 @@ from ..outline.privacy import is_private
 from .agendas import AROUND, agenda, my_days
 from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, how_long, is_it_done, is_it_then, neither_said, taken_up, when_is
 from .birthdays import birthdays, told_birthday
-from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
+from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, repeated_parts, say, tool_call
 from .command import Command
 from .dates import NoSuchDate, say_day
 from .statecalls import items_of
 from .edits import by_number, by_reference, by_words, corrected_title, edit, look, number_in, open_question, remind_of_it, settled
 from .filenames import touches_few
-from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, page_to_read, read_there, unknown_file
+from .files import as_spelt, for_journal, for_today, in_own_inbox, in_quotes, inbox, page_to_read, read_there, unknown_file
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
 from .hours import clocked
@@ -110,17 +110,29 @@ def boxes_of(name: str, around: Surroundings, today: date) -> dict | None:
 def titled(request: Request, around: Surroundings) -> dict | None:
     "weekly review: the one heading or file of exactly this title is shown"
     text = request.text.strip().rstrip("?!. ")
-    if not 3 <= len(text) <= 80 or "\n" in text or set(text) & set('"“”:;'): return None
-    found = settled(lambda around: [look_up(around, Command("show", text, ""), request.today)], around)
+    return exactly(text, request.today, around) if len(text) > 2 else None
+
+def exactly(text: str, today: date, around: Surroundings) -> dict | None:
+    "What shows the one heading or file that is called `text`, all of it; `None` where there is none or there are several."
+    if not 0 < len(text) <= 80 or "\n" in text or set(text) & set('"“”:;'): return None
+    found = settled(lambda around: [look_up(around, Command("show", text, ""), today)], around)
     exact = isinstance(found, list) and found[0].kind == "one" and found[0].way == 0
-    return look(Request.of(f"show {text}", request.today), around) if exact else None
+    return look(Request.of(f"show {text}", today), around) if exact else None
+
+# %% ../../nbs/reflex/grammar.ipynb #421c8d68
+_WHATS_IN = Regex(r"what\s*(?:['’]?s|\s(?:is|stands))\s+(?:in|on)\s+(.{1,80}?)[?!. ]*", re.I)
+
+def whats_in(request: Request, around: Surroundings) -> dict | None:
+    "what is in Roadmap: the one heading or file of exactly this title is shown"
+    found = _WHATS_IN.fullmatch(request.text.strip())
+    return exactly(found[1], request.today, around) if found else None
 
 # %% ../../nbs/reflex/grammar.ipynb #e5a1e417
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, edit, unknown_file, under_behind,
                            alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
 LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, page_to_read, alone(journal), read_there, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, how_long, when_is, is_it_then, is_it_done,
-                             alone(recent), alone(find), inbox, look, alone(journal_of_today), by_words)
+                             alone(recent), inbox, whats_in, alone(find), look, alone(journal_of_today), by_words)
 
 
 # %% ../../nbs/reflex/grammar.ipynb #8b74df91
@@ -210,7 +222,7 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
     text = text if unfit(text) else in_quotes(text, around)
     if unfit(text) or pasted(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
         return None
-    return in_own_inbox(exact_call(text, today, around), text, around)
+    return as_spelt(in_own_inbox(exact_call(text, today, around), text, around), around)
 
 # %% ../../nbs/reflex/grammar.ipynb #5aa20ff9
 def spelt_better(request: Request, around: Surroundings) -> str | None:
@@ -436,7 +448,7 @@ def understand(text: str, today: date, around: Surroundings = Surroundings()) ->
     if problem := unfit(text): return decline(problem)
     first, end, below = text.partition("\n")
     text = _WIDE.sub(" ", first) + end + below
-    return of_models(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around)
+    return of_models(as_spelt(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around), around)
 
 # %% ../../nbs/reflex/grammar.ipynb #9456f952
 def meant_by(request: Request, around: Surroundings) -> dict:
@@ -455,6 +467,28 @@ def meant_by(request: Request, around: Surroundings) -> dict:
                 or looked_for(request, around) or decline(not_understood(request, around)))
     except NoSuchDate as problem: return decline(problem.message)
 
+# %% ../../nbs/reflex/grammar.ipynb #5831028b
+_TOLD_DONE = Regex(r"(?:done|check off)\s+([^;:\"“”]{1,80})", re.I)
+
+def in_vain(better: str, request: Request, around: Surroundings) -> bool:
+    "Whether `better` would tick off what nothing in the notes is called."
+    if not (found := _TOLD_DONE.fullmatch(better)): return False
+    tried = settled(lambda around: edit(Request.of(better, request.today), around), around)
+    return isinstance(tried, dict) and " called “" in str(tried["payload"].get("text", "")) and tried["payload"]["text"].startswith(("No", "Nothing"))
+
+# %% ../../nbs/reflex/grammar.ipynb #2c5c1e02
+def there_already(better: str, request: Request, around: Surroundings) -> str | None:
+    "The offer of the day for what is there already, in the place of `better`, a new task of that title; `None` where nothing is, or more than one."
+    if not better.startswith("todo ") or ";" in better: return None
+    title, file, when, repeat = repeated_parts(better[5:], request.today)
+    if when is None or repeat or file or when.until or set(title) & set('"“”') or when.day < request.today: return None
+    found = settled(lambda around: [look_up(around, Command("date", title, "", wants="open"), request.today)], around)
+    if not isinstance(found, list) or found[0].kind != "one" or found[0].way: return None
+    place = found[0].places[0]
+    if place.kind == "file" or place.done or not (place.open or place.day) or is_private(place.tags, around.private): return None
+    offer = f"set the deadline of {title} to {when}" if when.kind == "deadline" else f"move {title} to {when}"
+    return f"“{place.title}” is there already ({place.file}:{place.line}). Did you mean “{offer}”? Say “yes”, and I'll do it. For another one: {better}"
+
 # %% ../../nbs/reflex/grammar.ipynb #29d08260
 _TO_GO_ON = ("no", "not", "but", "then", "now")
 
@@ -462,8 +496,10 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     "What to tell the person about a request without a form."
     if number_in(request) is not None:
         return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
-    if better := spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
-                                              if (found := suggestion(Request.of(english, request.today)))), None):
+    better = spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
+                                                    if (found := suggestion(Request.of(english, request.today)))), None)
+    if better and not in_vain(better, request, around):
+        if known := there_already(better, request, around): return known
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
     bare = [word for word in request.words if word not in STOP and word not in SHOW]

@@ -167,7 +167,7 @@ def appointment(request: Request) -> dict | None:
     return capture_call(with_priority(title, letter, file or "inbox.org"), "task", file or "inbox.org", None, when, repeat)
 
 # %% ../../nbs/reflex/reminders.ipynb #3fe0ef13
-_KIND_BEFORE = Regex(r"(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*|termin\s+(?!(?:mit|beim?|zum|zur|für|am|um|in|im)\s))(?=\S)", re.I)
+_KIND_BEFORE = Regex(r"^(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*|termin\s+(?!(?:mit|beim?|zum|zur|für|am|um|in|im)\s))(?=\S)", re.I)
 _NO_MATTER = frozenset("on at in by from to for and the a an next this am um im bis ab".split())
 STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be|starts|begins|ist|sind|war|waren|wird|beginnt)(?:\s+(?:now|moved|only|already|not|erst|schon|jetzt|nun|doch|nicht|wieder|um|at))*$|\bnow$",
                    re.I)

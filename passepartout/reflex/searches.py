@@ -90,9 +90,9 @@ def find(request: Request) -> dict | None:
 
 # %% ../../nbs/reflex/searches.ipynb #12d594f7
 _RECENT = Regex(r"""(?:(?:show|list|find|what\s+are|which|what)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+(?:changed|edited)|last)\s+(?:notes|changes|files|edits)
-    |(?:notes|files|pages)\s+(?:that\s+)?(?:(?:did|have|has|were|was)\s+)?(?:(?:i|we)\s+)?(?:recently\s+|last\s+)?(?:changed?|edit(?:ed)?|modif(?:y|ied)|touch(?:ed)?)(?:\s+(?P<one>.{2,40}))?
+    |(?:notes|files|pages)\s+(?:that\s+)?(?:(?:did|have|has|were|was)\s+)?(?:(?:i|we)\s+)?(?:recently\s+|last\s+)?(?:changed?|edit(?:ed)?|modif(?:y|ied)|touch(?:ed)?|add(?:ed)?|created?|wr(?:ite|ote))(?:\s+(?P<one>.{2,40}))?
     |(?:notes|files|pages)\s+(?:from|of)\s+(?P<two>.{2,40}))
-    |what(?:['’]?s|\s+is|\s+has|\s+have|\s+did)?\s+(?:(?:i|we)\s+)?(?:new|changed?|edit(?:ed)?)(?:\s+in\s+my\s+notes)?(?:\s+(?P<three>.{2,40}))?|any(?:thing)?\s+news?""", re.I | re.X)
+    |what(?:['’]?s|\s+is|\s+has|\s+have|\s+did)?\s+(?:(?:i|we)\s+)?(?:new|changed?|edit(?:ed)?|add(?:ed)?|created?)(?:\s+(?:in|to)\s+my\s+notes)?(?:\s+(?P<three>.{2,40}))?|any(?:thing)?\s+news?""", re.I | re.X)
 _LATELY = frozenset(("recently", "lately", "just now", "of late"))
 
 def recent(request: Request) -> dict | None:

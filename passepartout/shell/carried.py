@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from ..lazy import Regex
 from ..oneline import shown
-from .harm import DENY, destroys, harm, operands_of, outside, scratch, spoils
+from .harm import DENY, destroys, harm, operands_of, outside, scratch, spoils, there_outside
 from .places import Places
 from .programs import Program, parse_words
 from .values import DATA, harmless_script
@@ -56,7 +56,14 @@ def _begun(words: Sequence[str], starters: frozenset = STARTERS | SHELLS) -> Ite
         if before > 1: return
 
 # %% ../../nbs/shell/carried.ipynb #d0621a33
-_DELETES = Regex(r"""(?i)\b(?:rm|remove|delete|unlink)(?:_?-?(?:r_?f|tree|dir|directory|all|sync|folder)\w*)\W{1,4}(?P<place>[/~][^"'`\s,)]*)""")
+_DELETES = Regex(r"""(?i)\b(?:rm|remove|delete|unlink)(?:_?-?(?:r_?f|tree|dir|directory|all|sync|folder)\w*)[^\w/~.]{1,4}(?P<place>[/~][^"'`\s,)]*)""")
+
+# %% ../../nbs/shell/carried.ipynb #6762f58b
+_ALTERS = (Regex(r"""\b(?:remove|unlink|rename|replace|truncate|chmod|chown|lchown|rmdir|move|copyfile|delete|rm|write_?[Ff]ile|append_?[Ff]ile|(?:Remove|Rename|WriteFile|Truncate)\w{0,4})(?:Sync)?[^\w/~.]{1,4}(?P<place>[/~.][^"'`\s,)]*)"""),
+           Regex(r"""\b[oO]pen\w{0,6}\(\s{0,4}["'](?P<place>[/~.][^"'`\s,)]*)["'],\s{0,4}(?:mode=)?["'](?:[wax>]|r\w?\+)"""),
+           Regex(r"""\bPath\(["'](?P<place>[/~.][^"'`\s,)]*)["']\)\.(?:unlink|write_|rename|replace|chmod|rmdir|touch|open\(["'][wax])"""))
+
+def _alters(text: str) -> list[str]: return [found["place"] for pattern in _ALTERS for found in pattern.finditer(text)][:64]
 
 # %% ../../nbs/shell/carried.ipynb #87e5c06b
 _WRITES = Regex(r"""(?:^|[\s\d&"'])>{1,2}[|&]?\s*["']?(?P<place>[/~.][^\s"'`;|&(){}]*)""")
@@ -76,6 +83,7 @@ def harm_carried(text: str, places: Places, home: str = "~") -> tuple[int, str] 
     "(level, sentence) when a program that carries out `text` would destroy something; the gravest. `None` when it names nothing of the kind."
     text = _HOME.sub(lambda _: home, text[:_MOST_CHARACTERS])
     gone = [spoils([found["place"]], places, "It deletes folders with all they hold:") for found in _DELETES.finditer(text)]
+    if far := there_outside(_alters(text), places): gone.append((DENY, f"It changes {far}."))
     gone.append(_written(text, places))
     return max(filter(None, [_gravest([each for words in _runs(text) for each in _begun(words)], places), *gone]), default=None)
 

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/shell/harm.html.md"""
 
 # %% auto #0
 __all__ = ['READ', 'ASK', 'CONFIRM', 'DENY', 'listed', 'scratch', 'outside', 'spoils', 'operands_of', 'overwritten',
-           'thrown_away', 'destroys', 'harm', 'nothing_there']
+           'thrown_away', 'destroys', 'there_outside', 'harm', 'nothing_there']
 
 # %% ../../nbs/shell/harm.ipynb #1ffc5629
 import os
@@ -16,6 +16,7 @@ from functools import partial
 from ..lazy import Regex
 from ..oneline import shown
 from ..confinement.roots import PathRefused
+from .altered import altered, alters, options_of
 from .places import Places
 
 # %% ../../nbs/shell/harm.ipynb #cfd1b47f
@@ -35,12 +36,13 @@ def scratch(name: str) -> bool:
     return _SCRATCH.fullmatch(name) is not None
 
 # %% ../../nbs/shell/harm.ipynb #d74f3ef4
+_STREAMS = Regex(r"/dev/(?:null|std(?:in|out|err)|tty|fd/\d{1,3})")           # what a program was given is no file
 _SOMEBODYS = Regex(r"~(?:[A-Za-z_][\w.-]*)?(?:/|$)")
 
 def outside(names: Sequence[str], places: Places) -> str | None:
     "The first of `names` that lies outside the opened folders and the temporary ones, in words; or that they are too many to say."
     for name in names:
-        if scratch(name) or name == "/dev/null": continue
+        if scratch(name) or _STREAMS.fullmatch(name): continue
         if _SOMEBODYS.match(name): return f"{shown(name)}, which is in somebody's home folder"
         try: places.place(name)
         except PathRefused as refusal:
@@ -55,12 +57,14 @@ def spoils(names: Sequence[str], places: Places, what: str) -> tuple[int, str]:
     return CONFIRM, f"{what} {listed(names)}."
 
 # %% ../../nbs/shell/harm.ipynb #1c15af3e
-def _flags(words: Sequence[str], letters: str, *long: str) -> bool:
-    "Whether an option among `words` is one of `letters`, or begins like one of `long`, as getopt would accept it."
+def _flags(words: Sequence[str], letters: str, *long: str, valued: str = "") -> bool:
+    "Whether an option among `words` is one of `letters`, or begins like one of `long`, as getopt would accept it when the letters in `valued` take a value."
     for word in words:
         if word == "--": return False
         if word.startswith("--") and any(len(word) > 3 and full.startswith(word.partition("=")[0]) for full in long): return True
-        if word.startswith("-") and not word.startswith("--") and set(letters) & set(word[1:]): return True
+        if word.startswith("-") and not word.startswith("--"):
+            end = next((at for at, letter in enumerate(word[1:], 1) if letter in valued), len(word))
+            if set(letters) & set(word[1:end]): return True
     return False
 
 # %% ../../nbs/shell/harm.ipynb #9c236e10
@@ -106,9 +110,18 @@ def _modes(words, places):
 def _find(words, places):
     if not {"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls"} & set(words): return None
     first = next((i for i, w in enumerate(words) if w.startswith(("-", "(", "!"))), len(words))
+    folders = list(words[:first]) or ["."]
     if "-delete" in words or {"rm", "shred", "unlink"} & {w.rpartition("/")[2] for w in words}:
-        return spoils(list(words[:first]) or ["."], places, "It deletes what it finds in")
+        return spoils(folders, places, "It deletes what it finds in")
+    for at in [at for at, word in enumerate(words) if word in ("-exec", "-execdir", "-ok", "-okdir")][:8]:
+        if (told := _started(words[at + 1:], folders[:64], places)) and told[0] == DENY: return told
     return None
+
+def _started(words: Sequence[str], folders: Sequence[str], places: Places) -> tuple[int, str] | None:
+    "The harm of what `find` starts for what it finds in `folders`; `words` go on with more than that."
+    end = next((at for at, word in enumerate(words) if word in (";", "+")), len(words))
+    put = [made for word in words[1:end] for made in (folders if word == "{}" else [word.replace("{}", folders[0])])]
+    return harm(words[0], put, places) if end and words[0] != "find" else None
 
 # %% ../../nbs/shell/harm.ipynb #bcb51694
 def _from_to(words: Sequence[str]) -> tuple[list[str], str]:
@@ -142,7 +155,7 @@ def overwritten(name: str, words: Sequence[str], places: Places) -> list[str]:
     operands = operands_of(words)
     if name == "tee": return [] if _flags(words, "a", "--append") else _filled(operands, places)
     if name == "sort": return _filled(_values(words, "-o", "--output"), places)
-    if name == "ln" and not _flags(words, "f", "--force") or _flags(words, "nbu", "--no-clobber", "--backup", "--update"): return []
+    if name == "ln" and not _flags(words, "f", "--force") or _flags(words, "nbu", "--no-clobber", "--backup", "--update", valued="tSgmo"): return []
     sources, target = _from_to(words)
     return _filled([target, *(f"{target.rstrip('/')}/{each.rstrip('/').rpartition('/')[2]}" for each in sources)], places)
 
@@ -163,14 +176,12 @@ def _passing(name: str, places: Places) -> bool:
 
 # %% ../../nbs/shell/harm.ipynb #26686478
 def _far(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
-    "Refused when a folder outside would be gone, or a file outside written over, as `rm -r` and `>` are."
+    "Refused when something outside would be gone or written over, as by `rm -r` and `>`."
     sources, target = _from_to(words) if name in ("mv", "cp", "install", "ln") else ([], "")
-    at = lambda each: os.path.join(places.here or places.roots[0].path, each)
-    folders = [each for each in sources if name == "mv" and os.path.isdir(at(each))]
-    if folders and (far := outside(folders, places)): return DENY, f"It moves away {far}."
-    if name == "ln" and not _flags(words, "f", "--force") or sources and _flags(words, "nbu", "--no-clobber", "--backup", "--update"): return None
+    if name == "mv" and (far := outside([each for each in sources if _there(each, places)], places)): return DENY, f"It moves away {far}."
+    if name == "ln" and not _flags(words, "f", "--force") or sources and _flags(words, "nbu", "--no-clobber", "--backup", "--update", valued="tSgmo"): return None
     targets = {"tee": operands_of(words), "sort": _values(words, "-o", "--output")}.get(name, [target, *(f"{target.rstrip('/')}/{each.rstrip('/').rpartition('/')[2]}" for each in sources)])
-    there = [each for each in targets[:64] if os.path.isfile(at(each))]
+    there = [each for at, each in enumerate(targets[:64]) if os.path.isfile(_path(each, places)) or at and name == "cp" and os.path.isdir(_path(each, places))]
     return (DENY, f"It writes over {far}.") if there and (far := outside(there, places)) else None
 
 # %% ../../nbs/shell/harm.ipynb #f3073d4e
@@ -182,9 +193,21 @@ def _copies(words, places, name=""):
         return CONFIRM, f"It overwrites {listed(lost)}, and undo does not bring that back."
     return None
 
+# %% ../../nbs/shell/harm.ipynb #d455c7cf
+_BEFORE = frozenset("-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix".split())
+_ALONE = frozenset("--no-pager -P -p --paginate --bare --no-optional-locks --literal-pathspecs --glob-pathspecs --icase-pathspecs --no-replace-objects".split())
+
+def _verbs(words: Sequence[str]) -> range:
+    "Where among the `words` of git its verb may stand."
+    at = 0
+    while at < len(words) and words[at][:1] == "-":
+        if words[at] not in _ALONE | _BEFORE and words[at].partition("=")[0] not in _BEFORE: return range(at, len(words))
+        at += 1 + (words[at] in _BEFORE)
+    return range(at, min(at + 1, len(words)))
+
 # %% ../../nbs/shell/harm.ipynb #2d53913b
 def _git(words, places):
-    verb = next((i for i, w in enumerate(words) if w in ("push", "reset", "clean", "branch", "stash", "checkout", "restore", "switch",
+    verb = next((i for i in _verbs(words) if words[i] in ("push", "reset", "clean", "branch", "stash", "checkout", "restore", "switch",
                                                          "tag", "reflog", "gc", "filter-branch", "filter-repo", "worktree", "update-ref",
                                                          "rebase")), None)
     if verb is None: return None
@@ -193,7 +216,10 @@ def _git(words, places):
             "reset": _flags(rest, "", "--hard", "--merge", "--keep"), "clean": not _flags(rest, "", "--dry-run"), "branch": _flags(rest, "dDfM", "--delete", "--force"), "tag": _flags(rest, "df", "--delete", "--force"),
             "stash": bool({"drop", "clear"} & set(rest)), "checkout": "--" in rest or _flags(rest, "f", "--force") or len(operands_of(rest)) > 1 or "." in rest, "restore": True, "switch": _flags(rest, "fC", "--force", "--discard-changes"),
             "reflog": bool({"expire", "delete"} & set(rest)), "worktree": "remove" in rest, "update-ref": True}.get(name, True)
-    return (CONFIRM, f"git {name} may discard work that nobody can bring back.") if lost else None
+    if not lost: return None
+    where = options_of(words[:verb], {"-C", "-c", "--git-dir", "--work-tree"})[1]
+    far = outside([each for option in ("-C", "--git-dir", "--work-tree") for each in where.get(option, ())], places)
+    return (DENY, f"git {name} may discard work in {far}.") if far else (CONFIRM, f"git {name} may discard work that nobody can bring back.")
 
 # %% ../../nbs/shell/harm.ipynb #02b3f6b6
 _RULES = {**{name: partial(_copies, name=name) for name in ("mv", "cp", "install", "ln", "tee", "sort")}, "rm": _rm, "unlink": _rm, "rmdir": _rm, "dd": _dd, "find": _find, "git": _git,
@@ -207,13 +233,36 @@ _VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prun
 
 def destroys(name: str) -> bool:
     "Whether a program of this name has a rule of its own here, so that its name alone says what is meant."
-    return name in _RULES or name.startswith("mkfs")
+    return name in _RULES or name.startswith("mkfs") or alters(name)
 
-# %% ../../nbs/shell/harm.ipynb #f1698ec0
+# %% ../../nbs/shell/harm.ipynb #4a0ec2e2
+def there_outside(names: Sequence[str], places: Places) -> str | None:
+    "The first of `names` that lies outside the opened folders and is there, in words."
+    return outside([each for each in names if _there(each, places)], places)
+
+# %% ../../nbs/shell/harm.ipynb #f73d9105
+_PATTERN = Regex(r"[*?\[{$`]")
+
+def _path(name: str, places: Places) -> str: return os.path.join(places.here or places.roots[0].path, os.path.expanduser(name))
+
+def _there(name: str, places: Places) -> bool:
+    "Whether something is there under this name, or the folder in front of a pattern in it."
+    if len(name) > 4_000 or "\0" in name: return False
+    if (found := _PATTERN.search(name)) and not name[:found.start()].rpartition("/")[1]: return False
+    return os.path.lexists(_path(name[:found.start()].rpartition("/")[0] + "/" if found else name, places))
+
+# %% ../../nbs/shell/harm.ipynb #3b85663e
 def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
     "(level, sentence) for a command that destroys what cannot be restored; `None` when nothing is known of it."
     base = name.rpartition("/")[2].lower()
     if list(words) in (["--help"], ["--version"]): return None
+    told = _ruled(base, words, places)
+    if (told is None or told[0] < DENY) and (far := there_outside(altered(base, words), places)): return DENY, f"{shown(base)} would change {far}."
+    return told
+
+# %% ../../nbs/shell/harm.ipynb #f1698ec0
+def _ruled(base: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
+    "What the rule for a program says of its words, and the words themselves where there is none."
     if base.startswith("mkfs"): return _disk(words, places)
     if rule := _RULES.get(base): return rule(words, places)
     if any(len(word) < 200 and (word.lower() == "format" or _VERBS.fullmatch(word)) for word in words[:32]):

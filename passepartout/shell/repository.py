@@ -98,8 +98,9 @@ def _config_objection(git: str) -> str | None:
     return None
 
 # %% ../../nbs/shell/repository.ipynb #7b1048b8
-_LISTS = frozenset("--stat --name-only --name-status --numstat --shortstat --summary --raw --no-patch -s --dirstat --check".split())
-_PATCH = Regex(r"-[a-zA-Z0-9]*[puUcWL].*|--(?:patch.*|unified.*|word-diff.*|color-words.*|cc|c|remerge-diff|diff-merges.*|function-context|dd|binary)")
+_LISTS = frozenset("--stat --name-only --name-status --numstat --shortstat --summary --raw --no-patch -s --dirstat".split())
+_PATCH = Regex(r"-[a-zA-Z0-9]*[puUcWLSG].*|--(?:patch.*|check|unified.*|word-diff.*|color-words.*|cc|c|remerge-diff|diff-merges.*|function-context|dd|binary)")
+_VERBOSE = Regex(r"-[a-zA-Z]*v.*|--v.*")                     # of `git status`: all that is to be committed, as a difference
 _NUMBER = Regex(r"(?i).*(?:^|[.^~:])[0-9a-f]{4,64}(?:$|[.^~:{].*)|.*\^\{.*")
 
 def prints_contents(words: Sequence[str]) -> bool:
@@ -116,6 +117,7 @@ def prints_contents(words: Sequence[str]) -> bool:
                 and _LISTS.isdisjoint(word.partition("=")[0] for word in before))
     if verb == "diff": return patch or _LISTS.isdisjoint(word.partition("=")[0] for word in before)
     if verb == "cat-file": return numbered and not {"-t", "-s", "-e"} & set(before)
+    if verb == "status": return any(_VERBOSE.fullmatch(word) for word in before)
     return verb == "grep" and ("--cached" in before or len(plain) > ("-e" not in before))
 
 # %% ../../nbs/shell/repository.ipynb #b0ea1c6f

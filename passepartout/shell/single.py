@@ -143,7 +143,7 @@ def _known(findings: Findings, command: Simple, program: str, base: str, words: 
     why = why or objection(declared, words[count:], places) or (_git_objection(findings, words, places) if base == "git" else None)
     if why:
         findings.add(ASK, why)
-        _destroys(findings, command, base, words)
+        _destroys(findings, command, base, list(command.argv[1:]) if base == "git" else words)
         return Simple(program, command.argv, command.assignments, command.redirects)
     tail = () if declared.recurses and not _recursive(declared, words) else declared.tail
     argv = (command.argv[0], *declared.add, *chosen, *words[:count], *tail, *words[count:])

@@ -21,7 +21,7 @@ from ..serving.sockets import DaemonGone
 from .draftview import draft_shown
 from .planwords import steps_shown, tell_standing
 from .progress import reading_shown
-from .render import Line, ask_lines, print_lines, say, screen, text_columns
+from .render import Line, about_left_out, ask_lines, print_lines, say, screen, text_columns
 from .slash import COMMANDS, run_command
 from .lineediting import LineReader, cleaner, complete_commands, paste_whole, remember_lines
 
@@ -40,6 +40,7 @@ class Shown:
         self.console, self.asked, self.offered, self.losing, self.commands = console or screen(), (), (None, None), None, COMMANDS
         self.standing: set[tuple[str, str]] = set()           # plans that were said to stand, and where
         self.edited = False                                   # whether the last answer told of something done
+        self.left_out = False                                 # whether it was said what a placeholder means
         self.alone: Callable[[], Any] | None = None           # gives an agent of our own when the daemon is gone
         self.shown_before: set[str] = set()                   # codes that were shown while it was there
 
@@ -67,6 +68,9 @@ class Shown:
         if reply.approvals: return
         if str(reply).strip(): self.say(reply)
         elif reply.status == "dropped": self.say("(nothing came of that; /trace shows why)", "dim")
+        if not self.left_out and (left_out := about_left_out(reply)):
+            self.left_out = True
+            self.say(left_out, "dim")
 
 # %% ../../nbs/terminal/20a_chat.ipynb #02c3c9b0
 TAKE_BACK = Regex(r"(?:(?:please|oops|no|nein|bitte|(?:can|could)\s+you)[,!]?\s+)*(?:(?:undo|revert|reverse)(?:\s+(?:that|this|it|(?:the"

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Iterator, Optional
 import typer
 
 from ..conditions import PassepartoutError
-from .render import ask_lines, clean, coloured, for_stream, print_lines, screen, text_columns
+from .render import about_left_out, ask_lines, clean, coloured, for_stream, print_lines, screen, text_columns
 
 # %% ../../nbs/terminal/20c_commandline.ipynb #47ee34fe
 _CODES = {"answered": 0, "declined": 7, "failed": 1, "dropped": 1, "rejected": 3, "requires-approval": 4, "interrupted": 130}
@@ -123,6 +123,7 @@ def _print_reply(reply: Any, memex: Path | None) -> None:
         tell(f"To do it: passepartout approvals approve {pending.id} {pending.code}{' --confirm TEXT' if pending.phrase else ''}{where}",
              "magenta")
     if not reply.approvals and str(reply).strip(): tell(reply)
+    if not reply.approvals and (left_out := about_left_out(reply)): tell(left_out, "dim")
 
 # %% ../../nbs/terminal/20c_commandline.ipynb #50c6e058
 def finish(reply: Any, json_: bool, memex: Path | None, status: str | None = None) -> None:

@@ -75,10 +75,13 @@ def approve(chat: Any, text: str) -> None:
 
 # %% ../../nbs/terminal/20ad_slash.ipynb #4529989d
 def deny(chat: Any, text: str) -> None:
-    "Say no to what was asked under a code, or under its id."
-    code = only_code(chat, text)
-    named = next((each.id for each in chat.agent.pending(chat.session, "cli") if each.id == code.lower()), None)
+    "Say no to what was asked under a code, or under its id; words behind it are what the person says next."
+    ids, (first, _, words) = {each.id for each in chat.agent.pending(chat.session, "cli")}, text.partition(" ")
+    known = first.lower() in chat.codes() or first.lower() in ids
+    code, words = (first, words.strip()) if known else (only_code(chat, text), "")
+    named = code.lower() if code.lower() in ids else None
     chat.show(chat.agent.deny(named, None if named else code, chat.session))
+    if words: chat.show(chat.think(words))
 
 # %% ../../nbs/terminal/20ad_slash.ipynb #fc055ddc
 def undo(chat: Any, count: str) -> None:
@@ -183,7 +186,7 @@ COMMANDS = {
     "approve": Command(approve, "/approve CODE", "do what was asked about; the code stands beside the question (the code alone does it as well)\n"
                        "what cannot be taken back wants the words behind it that name what is lost: /approve CODE delete 14 files\n"
                        "with \"for 1 hour\", \"until 18:00\" or \"until 18:00 in projects/\" behind it: its like as well, until then"),
-    "deny": Command(deny, "/deny CODE", "don't"),
+    "deny": Command(deny, "/deny CODE", "don't; with words behind it: what you want instead"),
     "pending": Command(pending, "/pending", "what still waits for your answer"),
     "endorse": Command(endorse, "/endorse CODE", "say that the value a question is about is right, so that the next one with it need not ask for that\nwith the argument's name behind it where there are several, and \"for 1 day\" or \"always\"; it does not answer the question"),
     "attest": Command(attest, "/attest TOOL FIELD…", "say which fields of its results a foreign tool's service answers for, such as each.id each.from=sender"),

@@ -76,7 +76,7 @@ class Checked:
         if not fits: raise ToolError(f"Argument {self.name} of {tool} must be {article(self.type)}, not {shown(value)}.")
         if self.type == "date": check_date(tool, self.name, value)
         if self.choices and value not in self.choices:
-            raise ToolError(f"Argument {self.name} of {tool} must be one of {', '.join(self.choices)}, not {shown(value)}.")
+            raise ToolError(f"Argument {self.name} of {tool} must be one of {', '.join(filter(None, self.choices))}, not {shown(value)}.")
         if self.type not in ("string", "date"): return value
         return Text(value) if self.name in KEYWORD_FIELDS else str(value)
 

@@ -30,6 +30,7 @@ from ..org import Node, Outline, plain_text
 from ..outline.privacy import is_private
 from ..records import record
 from ..confinement.openedpath import OpenedPath
+from ..confinement.resources import hint
 from ..outline.rewrite import RewriteError, change_tags, delete_property, retitle, set_property
 from ..tools import Parameter, Tool, ToolContext, ToolResult, pure
 
@@ -66,7 +67,7 @@ def open_note(file: OpenedPath, cache: NoteCache, suffixes: Sequence[str] = SUFF
     "The note that the gates opened. With `new`, one that does not exist is an empty one. Raises `RewriteError`."
     if not file.display.lower().endswith(tuple(suffixes)):
         raise RewriteError(f"{file.display} is not a note; name a file that ends in {', '.join(suffixes)}.")
-    if file.kind == "missing" and not new: raise RewriteError(f"There is no {file.display}; org-find tells where things are.")
+    if file.kind == "missing" and not new: raise RewriteError(f"There is no {file.display}.{hint(file.root, file.spelled) or ' org-find tells where things are.'}")
     before = None if file.kind == "missing" else file.read_bytes(MOST_BYTES)
     try: seen = decode(before or b"")
     except NotText as reason: raise RewriteError(f"{file.display} cannot be changed: {reason.message}.") from None
@@ -355,17 +356,17 @@ def declare(add, todo, put, tag, plan, title, move, store, write, box, name) -> 
             default=False)
     tool = lambda name, said, parameters, body, effects: Tool(name, said, parameters, pure(body), effects=effects, edits=True)
     return [
-        tool("org-add-headline", "Add a heading or a task below a heading of a note", [PATH, BELOW, text("title", "one line"), text("kind", "note or task", default="note"), text("body", "further text", default=""),
+        tool("org-add-headline", "Add a heading or a task below a heading of a note", [PATH, BELOW, text("title", "one line"), text("kind", "what it is", default="note", choices=("note", "task")), text("body", "further text", default=""),
             Parameter("tags", "list", "tags of the new heading", required=False), text("keyword", "another state than the first", required=False),
             Parameter("scheduled", "date", "day to begin", required=False), Parameter("deadline", "date", "day it is due", required=False), flag("first", "in front of the others")], add, ADDS),
         tool("org-set-todo", "Set the state of a task; done completes it, and a repeated one begins again", [PATH, HEADING, text("state", "a state of that file, done, or none"), text("note", "for the log", default="")], todo, TAKES),
         tool("org-set-property", "Set or remove a property of a heading, or of a whole note", [PATH, BELOW, text("name", "which property"), text("value", "its value, one line", default=""), flag("remove", "remove it")], put, SETS),
         tool("org-set-tags", "Add and remove tags of a heading or task", [PATH, HEADING, Parameter("add", "list", "tags to add", required=False), Parameter("remove", "list", "tags to remove", required=False)], tag, SETS),
         tool("org-schedule", "Schedule a task or give it a deadline, keeping its time and repeater, or remove the date", [PATH, HEADING, Parameter("date", "date", "day, or day and time", required=False),
-            text("kind", "scheduled or deadline; plain for an appointment with its date in its text", default="scheduled"), flag("remove", "remove the date"), text("until", "at what time it ends: 10:30", default="")], plan, SETS),
+            text("kind", "plain for an appointment with its date in its text", default="scheduled", choices=("scheduled", "deadline", "plain")), flag("remove", "remove the date"), text("until", "at what time it ends: 10:30", default="")], plan, SETS),
         tool("org-retitle", "Give a heading or task another title", [PATH, HEADING, text("title", "one line")], title, SETS),
         tool("org-refile", "Move a heading with all below it to another place, also in another note", [PATH, HEADING, text("target", "the note it goes to, may be the same", kind="path", access="write"), text("under", "the heading it goes below; empty for the end of the note", default="")], move, TAKES),
-        tool("org-archive", "Move a heading with all below it to the archive of its note", [PATH, HEADING, text("archive", "the name of the note with _archive behind it", kind="path", access="write")], store, TAKES),
-        tool("org-edit-body", "Replace the text below a heading, or put text behind or in front of it", [PATH, FIRST, text("text", "the lines"), text("mode", "replace, append or prepend", default="append")], write, TAKES),
+        tool("org-archive", "Move a heading with all below it to the archive of its note, which is called like the note with _archive behind it", [PATH, HEADING, text("archive", "the name of the note with _archive behind it", kind="path", access="write")], store, TAKES),
+        tool("org-edit-body", "Replace the text below a heading, or put text behind or in front of it", [PATH, FIRST, text("text", "the lines"), text("mode", "what becomes of the text that is there", default="append", choices=("append", "prepend", "replace"))], write, TAKES),
         tool("org-check", "Check off an item of a list, open it again, or add one", [PATH, AROUND, text("item", "its text"), Parameter("done", "boolean", "false opens it again", default=True), flag("add", "add it as a new item")], box, ADDS),
         tool("org-rename-file", "Give a note another name or folder, and change the links to it", [PATH, text("target", "its new name", kind="path", access="write"), Parameter("links", "list", "the notes that link to it", required=False, kind="path", access="write")], name, TAKES)]

@@ -105,25 +105,30 @@ def share_of_title(found: Found, word: str) -> float:
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #f3ab19a4
 _MOST_TRIES = 20
+_SMALL = frozenset("""a an the this that these those there and or of to in on at for from by with about as is are was were be been do does did has have had can could will would should
+    what which who whom whose when where why how my our your me us i we you it its say says said tell told any some all
+    der die das den dem des ein eine einen einem einer und oder im in am an auf zu zum zur von vom mit für über als ist sind war waren hat habe haben hatte kann soll was wer wen wem
+    welche welcher welches wann wo warum wie mein meine meinen unser unsere mir mich uns ich wir es man gesagt sagte steht""".split())
 
 def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, private: Sequence[str] = ()) -> tuple[str, bool] | None:
     """(the words of `query` that occur at all, or when they never meet as many of them as do, the subject among them; whether private notes had a say in that).
 
     `None` when that would be the same query."""
     if all(re.match(r"-?\w+:\S", word) for word in query.split()): return None                # filters alone
-    words, asked = re.findall(r"\([^()]*\)|\S+", query), lru_cache(lambda text: notes.find(text, 1, 0.0, today, private))
-    if not 1 < len(words) <= 12 or '"' in query or "OR" in words: return None             # what is in brackets is one of the words
+    every, asked = re.findall(r"\([^()]*\)|\S+", query), lru_cache(lambda text: notes.find(text, 1, 0.0, today, private))
+    words = [word for word in every if word.strip("?!.,;:…").lower() not in _SMALL] or every
+    if len(every) < 2 or len(words) > 12 or '"' in query or "OR" in words: return None             # what is in brackets is one of the words
     def kept(total: Callable[[Found], int]) -> str:
         counts = {word: total(asked(word)) for word in words}
         found = [word for word in words if counts[word]]
-        if found and len(found) < len(words) and total(asked(" ".join(found))): return " ".join(found)
+        if found and len(found) < len(every) and total(asked(" ".join(found))): return " ".join(found)
         subject = min(found, key=lambda word: (word == word.lower(), -share_of_title(asked(word), word), counts[word]), default="")
         for size in range(len(found) - 1, 1, -1):
             parts = [" ".join(part) for part in islice(combinations(found, size), _MOST_TRIES) if subject in part]
             if parts := [some for some in parts if total(asked(some))]: return min(parts, key=lambda some: total(asked(some)))
         return subject
-    every = kept(lambda found: found.total)
-    return (every, every != kept(lambda found: found.public)) if every else None
+    best = kept(lambda found: found.total)
+    return (best, best != kept(lambda found: found.public)) if best else None
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #ce7d3797
 def org_find(query: str, limit: int, context: ToolContext, source: Source, private: Sequence[str], quote: int = 0) -> ToolResult:

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/toolbelt/notetools.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LINES', 'MOST_CHARS', 'WIDEST', 'HITS', 'ITEMS', 'LINES', 'FOLDER', 'LISTS', 'FIND_TAKES', 'AGENDA_TAKES',
-           'CAPTURE_TAKES', 'READ_TAKES', 'say_when', 'org_capture', 'line_part', 'cut_lines', 'headings_in',
-           'read_file', 'note_tools']
+           'CAPTURE_TAKES', 'READ_TAKES', 'say_when', 'said_time', 'org_capture', 'line_part', 'cut_lines',
+           'headings_in', 'read_file', 'note_tools']
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #9ed00417
 from bisect import bisect_right
@@ -40,19 +40,26 @@ def say_when(day: date | datetime, until: str) -> str:
     if not isinstance(day, datetime): return say_day(day)
     return f"{say_day(day)} {day:%H:%M}" + (f" to {until}" if until else "")
 
+# %% ../../nbs/toolbelt/12b_notetools.ipynb #89e3b01d
+def said_time(context: ToolContext) -> datetime:
+    "Now, on the day that the agent takes for today."
+    now = (context.now or datetime.now()).replace(tzinfo=None)
+    return datetime.combine(context.today, now.time()) if context.today else now
+
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #b8ce8ccf
 def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | None, body: str, context: ToolContext,
-                repeat: str = "", until: str = "") -> FileEdit:
-    "The edit that adds a note or task to the opened file, which may not exist yet. Raises `CaptureError`."
+                repeat: str = "", until: str = "", begun: Callable[[str, datetime], str] = lambda path, now: "") -> FileEdit:
+    "The edit that adds a note or task to the opened file, which may not exist yet and then begins as `begun` says. Raises `CaptureError`."
     file, begin, due = context.resources["file"], read_when(scheduled), read_when(deadline)
     if not file.display.lower().endswith(SUFFIXES):
         raise CaptureError(f"{file.display} is not a note; name a file that ends in {', '.join(SUFFIXES)}.")
     before = None if file.kind == "missing" else file.read_bytes(MOST_BYTES)
-    after = append_headline(before or b"", title, file=file.display, kind=kind, scheduled=begin, deadline=due, body=body,
+    start = begun(file.relative, said_time(context)).encode() if before is None and file.relative == file.display else before or b""
+    after = append_headline(start, title, file=file.display, kind=kind, scheduled=begin, deadline=due, body=body,
                             repeat=repeat, until=read_clock(until))
     named, tags = tags_of(clean_title(title)) if file.display.lower().endswith(".org") else (clean_title(title), ())
     summary = f"Added the {kind} “{named}” to {file.display}"
-    if before is None: summary += " (a new file)"
+    if before is None: summary += " (a new file, begun with its template)" if start else " (a new file)"
     if tags: summary += f", tagged {' and '.join(tags)}"
     if begin: summary += f", scheduled for {say_when(begin, until)}"
     if due: summary += f", due {say_when(due, until)}"
@@ -136,7 +143,7 @@ AGENDA_TAKES = [
 
 CAPTURE_TAKES = [
     Parameter("title", "string", "one line"),
-    Parameter("kind", "string", "task or note", default="note"),
+    Parameter("kind", "string", "what it is", default="note", choices=("note", "task")),
     Parameter("file", "string", "which file", default=INBOX, kind="path", access="write"),
     Parameter("scheduled", "date", "day to begin", required=False),
     Parameter("deadline", "date", "day it is due", required=False),
@@ -152,9 +159,10 @@ READ_TAKES = [
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #d15883e9
 def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"), index: Index | None = None,
-               progress: Callable[[int, int, str], None] | None = None, vectors: Callable[[], Vectors | None] = lambda: None) -> list[Tool]:
+               progress: Callable[[int, int, str], None] | None = None, vectors: Callable[[], Vectors | None] = lambda: None,
+               begun: Callable[[str, datetime], str] = lambda path, now: "") -> list[Tool]:
     """The tools on notes, for registering. `private_tags`: what makes a result private; `index`: that of the memex, when there is one;
-    `inbox`: the file of a capture that names none; `progress(done, of, path)` is called for each file that is indexed, and what it raises ends that; `vectors()` gives the vectors of the index, or None."""
+    `inbox`: the file of a capture that names none; `progress(done, of, path)` is called for each file that is indexed, and what it raises ends that; `vectors()` gives the vectors of the index, or None; `begun(path, now)` is the text with which a new file begins."""
     source = Source(cache or NoteCache(), index, progress, vectors)
     def find_body(query, limit, quote, folder, context):
         return source.answered(lambda source: org_find(query, limit, context, source, private_tags, quote))
@@ -163,7 +171,7 @@ def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_ta
         if view == NEXT: return source.answered(lambda source: org_next(context, source, private_tags))
         return source.answered(lambda source: org_view(view, context, source, private_tags, group, start, end, question))
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):
-        return org_capture(title, kind, scheduled, deadline, body, context, repeat, until)
+        return org_capture(title, kind, scheduled, deadline, body, context, repeat, until, begun)
     def read_body(path, start, lines, context, column=None): return read_file(start, lines, context, private_tags, column=column or 1)
     takes = [replace(each, default=inbox) if each.name == "file" else each for each in CAPTURE_TAKES]
     return [Tool("org-find", "Find sections in the notes that hold all of these words, best first", FIND_TAKES, find_body, effects=READS,

@@ -19,7 +19,7 @@ from ..confinement.openedpath import CLOSED, ELSEWHERE, ODD, OpenedPath
 from ..confinement.resources import resolve, where
 from ..confinement.roots import PathRefused, Root
 from ..messages import Label
-from ..shell.past import ever_private, prints_earlier
+from ..shell.past import ever_private, objects_named, prints_earlier
 from ..shell.repository import repository_of
 from ..shell.run import OpenedScript, Outcome
 from ..shell.sandbox import mounted
@@ -125,7 +125,9 @@ def may_show_private(opened: OpenedScript, roots: Sequence[Root], private: Seque
                 if holds_private(file, private, unpack): return True
         except PathRefused: return True
     return (any(_folder_holds(folder, roots, private) for folder in folders)
-            or any(ever_private(place, private) for place in pasts(opened, roots)))
+            or any(ever_private(place, private, objects_named(_words(opened.script))) for place in pasts(opened, roots)))
+
+def _words(script: Script) -> list[str]: return [word for command in script.commands() for word in command.argv]
 
 MOST_FILES = 100_000
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..conditions import PassepartoutError
-from ..terminal.render import TEXTS, Line
+from ..terminal.render import TEXTS, Line, about_left_out
 from .entries import Entry
 from .frame import Headed
 from .questions import Questions
@@ -95,6 +95,7 @@ class Told(Drafting):
         self.end_draft()
         if str(reply).strip(): self.talk.add(Line("‹", "", str(reply), "red" if reply.status in ("failed", "rejected") else ""))
         elif reply.status == "dropped": self.tell("(nothing came of that; F3 shows why)")
+        if left_out := about_left_out(reply): self.tell(left_out)
         self.watching.poke()
 
     def hear_asked(self, reply: Any) -> None:

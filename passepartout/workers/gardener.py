@@ -21,7 +21,7 @@ from ..jobs import Beat, Job
 from ..outline.links import Link, LinkTargets, all_links
 from ..outline.privacy import is_private
 from ..messages import Label
-from ..notes import NoteCache, read_notes
+from ..notes import NoteCache, is_template, read_notes
 from ..org import Node, Outline
 from ..records import record
 from ..confinement.resources import resolve
@@ -53,6 +53,7 @@ def dead_links(targets: LinkTargets, exists: Callable[[str], bool], private: Seq
     for outline in targets.outlines:
         for link in all_links(outline):
             if link.kind not in ("file", "id", "custom-id", "heading") or targets.resolve(outline, link) is not None: continue
+            if "{{" in link.target and is_template(outline.file): continue
             if link.kind == "file":
                 if link.target[:1] in ("/", "~"): continue
                 path = posixpath.normpath(posixpath.join(posixpath.dirname(outline.file), link.target))
@@ -108,7 +109,7 @@ def orphans(targets: LinkTargets, private: Sequence[str] = ()) -> Iterator[Weed]
         for link in all_links(outline):
             if (led := targets.resolve(outline, link)) and led[0] is not outline: tied |= {outline.file, led[0].file}
     for outline in targets.outlines:
-        if outline.file in tied or any(node.open for node in outline.nodes) or live_dates(outline): continue
+        if outline.file in tied or is_template(outline.file) or any(node.open for node in outline.nodes) or live_dates(outline): continue
         yield Weed("orphan", outline.file, 1, outline.nodes[0].title[:100] or outline.file,
                    any(stands_private(outline, node, private) for node in outline.nodes))
 
