@@ -275,6 +275,13 @@ async def test_a_host_that_nobody_allowed_asks_and_shows_what_leaves(tmp_path):
     await agent.close()
 
 
+def reader_at(port):
+    "A `Reader` in which one thing differs: the port, which is that of a test's own server."
+    class Here(Reader):
+        async def once(self, address, headers): return await Reader.once(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
+    return Here
+
+
 async def test_an_allowed_host_is_read_unasked_and_its_words_are_nobodys_orders(tmp_path):
     prompts = []
     async with serving(answering(body=b"the page says 42")) as (port, seen):
@@ -282,10 +289,7 @@ async def test_an_allowed_host_is_read_unasked_and_its_words_are_nobodys_orders(
             prompts.append(prompt)
             return fetching("http://site.example/a")(prompt, system)
         agent = await booted(tmp_path, propose, allowed_hosts=["site.example"])
-        class Here(Reader):
-            async def once(self, address, headers):                 # the one thing that differs: the port that this test could get
-                return await Reader.once(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
-        agent.tools.register(web_tool(Here(["site.example"], agent.vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))))
+        agent.tools.register(web_tool(reader_at(port)(["site.example"], agent.vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))))
         reply = await agent.handle("what does http://site.example/a say?")
         await agent.close()
     assert len(seen) == 1 and reply.effects and "the page says 42" in prompts[1], (reply, reply.status)
@@ -296,10 +300,8 @@ async def test_a_link_of_a_page_is_told_when_wanted_and_followed_as_any_address_
     call = lambda url, more="": f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "web-fetch" :ARGS (:URL "{url}"{more}) :EXPLANATION "You asked what these pages say."))'
     said = iter([call("http://site.example/a"), call("http://site.example/a", " :LINKS 9"), call("https://other.example/")])
     async with serving(answering(kind="text/html", body=page)) as (port, seen):
-        class Here(Reader):
-            async def once(self, address, headers): return await Reader.once(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
         agent = await booted(tmp_path, lambda prompt, system: prompts.append(prompt) or next(said), allowed_hosts=["site.example"])
-        agent.tools.register(web_tool(Here(["site.example"], agent.vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))))
+        agent.tools.register(web_tool(reader_at(port)(["site.example"], agent.vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))))
         reply = await agent.handle("what does http://site.example/a say, and what stands behind it?")
         await agent.close()
     assert "See the second part and the other." in prompts[1] and "See the second part (http://site.example/b?c=1&d=2) and the other (https://other.example/)." in prompts[2]
@@ -316,10 +318,8 @@ async def test_a_long_page_is_read_on_as_told_and_odd_places_to_begin_are_answer
         if re.search(r"Part(?: 1500 |3000\.)", prompts[-1]) or not begin: return "Read."
         return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "web-fetch" :ARGS (:URL "http://site.example/a" :START {begin}) :EXPLANATION "You asked what this page says."))'
     async with serving(answering(kind="text/html", body=page.encode())) as (port, seen):
-        class Here(Reader):
-            async def once(self, address, headers): return await Reader.once(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
         agent = await booted(tmp_path, propose, allowed_hosts=["site.example"])
-        agent.tools.register(web_tool(Here(["site.example"], agent.vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))))
+        agent.tools.register(web_tool(reader_at(port)(["site.example"], agent.vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))))
         reply = await agent.handle("what does http://site.example/a say?")
         await agent.close()
     assert reply == "Read." and prompts[1] == prompts[3] and "there is no line 99999999999999999." in prompts[2], (reply, prompts)

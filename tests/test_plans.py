@@ -388,15 +388,12 @@ def fetch(url): return f'(:CALL "web-fetch" :ARGS (:URL {url}) :AS "page")'
 
 async def fetched(tmp_path, script, mail, ran):
     "What comes of a plan over this mail, and what the server of site.example was asked for. The one thing that differs from the tool as it is: the port."
-    from passepartout.net.addresses import WebAddress
-    from passepartout.toolbelt.web import Reader, web_tool
-    from test_network import LOCAL, answering, leading, serving
+    from passepartout.toolbelt.web import web_tool
+    from test_network import LOCAL, answering, leading, reader_at, serving
     async with serving(answering(body=b"the page says 42")) as (port, seen):
-        class Here(Reader):
-            async def once(self, address, headers): return await Reader.once(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
         agent = await booted(tmp_path, script, ran, permissions={"web-fetch": "allow", "org-find": "allow"})
         agent.tools.register(Tool("find", "Find mails", {"query": "string"}, lambda query: ToolResult("mails", [mail], Label("network", mail.get("text", "").startswith("PRIVATE"), ("inbox",))), effects="read-only", inline=True, returns=[MAIL]))
-        agent.tools.register(web_tool(Here((), agent.vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))))
+        agent.tools.register(web_tool(reader_at(port)((), agent.vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))))
         reply = await agent.handle("Read me the page that the mail about lunch leads to")
         await agent.close()
     return reply, [str(line).split()[1] for line in seen]

@@ -210,9 +210,14 @@ def test_a_start_with_nothing_to_do_writes_nothing(journal):
     assert (journal.seq, journal.commits) == before
 
 
-def test_booting_applies_the_setting(tmp_path):
+@pytest.fixture
+def boot(tmp_path):
+    "Boots an agent on the memex of the test, with settings of one's own."
+    return lambda **more: run_anywhere(Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", **more))
+
+
+def test_booting_applies_the_setting(tmp_path, boot):
     (tmp_path / "memex").mkdir(); (tmp_path / "memex" / "inbox.org").write_text("* Inbox\n")
-    def boot(**more): return run_anywhere(Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", **more))
     agent = boot()
     agent.journal.clock = lambda: time.time() - 40 * DAY
     agent.run(agent.handle("find pineapple"))                     # what is written to a note stands in the images of later edits of it
@@ -229,8 +234,7 @@ def test_booting_applies_the_setting(tmp_path):
     assert everywhere(tmp_path / "state", "pineapple") == [] and everywhere(tmp_path / "state", "cherries")
 
 
-def test_what_notes_held_is_erased_by_itself(tmp_path):
-    def boot(**more): return run_anywhere(Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", **more))
+def test_what_notes_held_is_erased_by_itself(tmp_path, boot):
     (tmp_path / "memex").mkdir()
     note = tmp_path / "memex" / "inbox.org"
     note.write_text("* Router, password hunter2\n")

@@ -544,6 +544,11 @@ def test_what_prints_the_past_is_asked_about_where_git_keeps_a_file_of_keys(meme
     assert level("git log -p", roots) >= ASK and level("git log", roots) == READ
 
 
+def git_in(folder):
+    "A function that runs git in this folder, as somebody."
+    return lambda *words: subprocess.run(["git", "-C", str(folder), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], check=True, capture_output=True)
+
+
 LOOKS_BACK = ["git log -p", "git show", "git show HEAD~1", "git diff HEAD~1", "git diff --cached", "git whatchanged -p", "git cat-file -p 0123abc", "git cat-file blob 0123abc", "git grep x HEAD~1", "git -C src log -p", "cd src && git show", "git log -p | head -3", "git diff-tree -p HEAD"]
 LOOKS_ON = ["git log", "git log --stat", "git show --stat", "git status", "git diff", "git diff --stat", "git log -p -- a.txt", "git show HEAD:a.txt", "git blame a.txt", "git cat-file -t 0123abc", "git diff -- src/main.py"]
 
@@ -552,7 +557,7 @@ LOOKS_ON = ["git log", "git log --stat", "git show --stat", "git status", "git d
 @pytest.mark.skipif(not find_bubblewrap().works, reason="without a sandbox every command is asked about")
 def test_a_key_that_was_committed_and_deleted_is_seen(memex, roots):
     "On a branch, in the stash, under another name since, and after new commits; a repository without one is left alone."
-    def git(*words): subprocess.run(["git", "-C", str(memex), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], check=True, capture_output=True)
+    git = git_in(memex)
     def kept(name):
         (memex / name).write_text("x\n")
         git("add", "-f", name)
@@ -590,7 +595,7 @@ def test_a_key_that_was_committed_and_deleted_is_seen(memex, roots):
 @pytest.mark.skipif(not find_bubblewrap().works, reason="without a sandbox every command is asked about")
 def test_a_key_that_only_a_merge_brought_in_is_seen(memex, roots):
     "Looked for from the beginning and among new commits; with two parents and with three."
-    def git(*words): subprocess.run(["git", "-C", str(memex), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], check=True, capture_output=True)
+    git = git_in(memex)
     def kept(name, add=True):
         (memex / name).write_text("x\n")
         git("add", "-f", name)

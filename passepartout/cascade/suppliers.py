@@ -30,9 +30,9 @@ class Backend:
     "A registered provider and how it wants to be called."
     name: str
     fn: Callable
-    inline: bool
+    inline: bool                       # quick enough to run on the event loop
     is_async: bool
-    takes: frozenset[str]
+    takes: frozenset[str]              # which of the further arguments it has: model, context, hear, meter, compose
     local: bool = False
     blind: bool = False
     breaker: Any = None
@@ -81,7 +81,11 @@ class BackendRegistry:
 # %% ../../nbs/cascade/13h_suppliers.ipynb #d796ef39
 def register_backend(agent, name: str, fn: Callable, *, inline: bool = False, local: bool = False, blind: bool = False,
                      breaker: Any = None) -> None:
-    "Register `fn(prompt, system_prompt, *, model=None)`, sync or async, as the provider `name` of `agent`. `local`: it runs on this machine."
+    """Register `fn(prompt, system_prompt, *, model=None)`, sync or async, as the provider `name` of `agent`, in the place of one of that name.
+
+    It answers with a text or `{status: success, content: …}`; at anything else, and at an exception, the next one in the cascade is asked. `inline`: quick enough
+    for the event loop, where others get a thread. `local`: it runs on this machine and sends what it is given nowhere. `blind`: it reads nothing but the request.
+    `breaker`: what remembers its failures. Raises `PassepartoutError` when `fn` is no function."""
     agent.backends.register(name, fn, inline=inline, local=local, blind=blind, breaker=breaker)
 
 # %% ../../nbs/cascade/13h_suppliers.ipynb #90bbde25

@@ -18,7 +18,7 @@ from datetime import date
 
 from ..lazy import Regex
 from .captures import Request, decline, say
-from .commands import Command, object_of
+from .command import Command, object_of
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, say_day, say_span, words_of
 from .repetitions import read_repeat
 from .spans import Span, read_span

@@ -23,7 +23,7 @@ from ..outline.timestamps import stamps
 from ..records import record
 from .answers import when_is
 from .captures import Request, decline, say, tool_call
-from .commands import Command
+from .command import Command
 from .dates import NoSuchDate, read_day, say_day, words_of
 from .edits import PRONOUNS, settled
 from .german import in_english_days

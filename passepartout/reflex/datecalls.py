@@ -19,7 +19,8 @@ from ..outline.markdown import marks_in
 from ..outline.recurrences import Rule, fits, next_day, read_rule
 from ..outline.timestamps import Stamp, occurrences, stamps
 from .captures import decline, say
-from .commands import LATER, Command, object_of
+from .command import Command, object_of
+from .datecommands import LATER
 from .dates import read_day, say_day, shifted
 from .lookups import Outcome, Surroundings, name_of, node_at
 from .statecalls import STATE_NAMES, call

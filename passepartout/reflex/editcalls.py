@@ -19,7 +19,7 @@ from ..org import Node, Outline
 from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
 from .captures import decline, propose_capture, say, tool_call
-from .commands import Command, object_of
+from .command import Command, object_of
 from .datecalls import to_date
 from .filenames import rename_file
 from .lookups import Outcome, Surroundings, address, look_up, name_of, node_at, question, upper_headings, way_of

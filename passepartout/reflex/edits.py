@@ -21,7 +21,8 @@ from ..lazy import Regex
 from ..outline.privacy import is_private
 from ..org import Outline
 from .captures import Request, decline, letter_for
-from .commands import Command, read_command, show_command
+from .command import Command
+from .commands import read_command, show_command
 from .editcalls import carry_out
 from .statecalls import check_off
 from .lookups import Match, NotesChanged, Surroundings, way_of, clear, look_up, ENDING, Outcome, Question, question

@@ -17,7 +17,7 @@ from ..capture import INBOX, inbox_among
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE
 from .captures import Request, capture_head, decline, propose_capture, say, title_and_body, tool_call, with_priority
-from .commands import Command
+from .command import Command
 from .editcalls import to_under
 from .edits import look, settled
 from .dates import say_day

@@ -24,7 +24,7 @@ from .agendas import AROUND, agenda, my_days
 from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, how_long, is_it_done, is_it_then, neither_said, taken_up, when_is
 from .birthdays import birthdays, told_birthday
 from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, repeated_parts, say, tool_call
-from .commands import Command
+from .command import Command
 from .dates import NoSuchDate, say_day
 from .statecalls import items_of
 from .edits import by_number, by_reference, by_words, corrected_title, edit, look, number_in, open_question, remind_of_it, settled

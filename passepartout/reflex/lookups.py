@@ -25,7 +25,7 @@ from ..indexing.index import Index
 from ..lazy import Regex
 from ..outline.privacy import is_private
 from ..org import Node, Outline
-from .commands import Command
+from .command import Command
 from .dates import say_day
 from ..records import record
 from ..search import fold

@@ -14,7 +14,7 @@ import re
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE, kept
 from .captures import Request, decline, say
-from .commands import object_of
+from .command import object_of
 from .dates import say_day
 from .reading import SHOW, file_and_rest
 from .replies import SETTING, help_about

@@ -16,7 +16,7 @@ from ..org import Outline
 from ..outline.checkboxes import list_items
 from ..outline.states import states_of
 from .captures import decline, letter_for, say, tool_call
-from .commands import Command, object_of
+from .command import Command, object_of
 from .lookups import Outcome, Surroundings, address, clear, look_up, name_of, node_at, question, way_of
 from ..targets import Place, choose, places_of, read_target, resolve_target
 
