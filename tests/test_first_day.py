@@ -248,3 +248,12 @@ def test_where_another_archive_is_named_the_way_there_can_be_said(tmp_path):
     assert files == notes and words == "move Pay the bill to old/done.org", answer
     answers, files = play(tmp_path / "b", notes, words, 'move "Go to the bank" to old/done.org')
     assert files["todo.org"] == "#+ARCHIVE: old/done.org::* Old\n" and files["old/done.org"] == "* Old\n* DONE Pay the bill\n* TODO Go to the bank\n", answers
+
+
+@pytest.mark.parametrize("notes, line, after", [
+    ({"a.md": "# T\n\n## Ideas\n- Lisbon\n- Porto\n\n## More\nx\n"}, "add Rome to Ideas", "# T\n\n## Ideas\n- Lisbon\n- Porto\n- Rome\n\n## More\nx\n"), ({"a.md": "# T\n## Ideas\n* Lisbon\n"}, "add item Rome to Ideas", "# T\n## Ideas\n* Lisbon\n* Rome\n"),
+    ({"a.org": "* Ideas\n  - Lisbon\n* x\n"}, "add Rome to Ideas", "* Ideas\n  - Lisbon\n  - Rome\n* x\n"), ({"a.md": "# T\n## Ideas\n- Rome\n"}, "add rome to ideas", "# T\n## Ideas\n- Rome\n"),
+    ({"a.md": "# T\n## Ideas\n- [ ] Lisbon\n"}, "add Rome to Ideas", "# T\n## Ideas\n- [ ] Lisbon\n- [ ] Rome\n"), ({"a.md": "# T\n## Ideas\n```\n- Lisbon\n```\n"}, "add Rome to Ideas", "# T\n## Ideas\n```\n- Lisbon\n```\n")])
+def test_a_list_without_boxes_gets_a_line_without_one(tmp_path, notes, line, after):
+    answers, files = play(tmp_path, notes, line)
+    assert list(files.values()) == [after], answers

@@ -8,8 +8,9 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 __all__ = ['STATE_NAMES', 'ORG_NAMES', 'ACTS', 'call', 'to_state', 'to_date', 'odd_in_text', 'onto_day', 'beyond', 'by_days',
            'next_such_day', 'is_so', 'to_later_hour', 'same_length', 'to_clock', 'turn_by_rule', 'skipped_by_rule',
            'to_next_turn', 'first_turn', 'to_first_turn', 'turn_before', 'to_turn_before', 'to_move', 'is_on',
-           'list_in', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags', 'as_spelled', 'with_counter',
-           'as_item', 'to_field', 'carry_out', 'into_file', 'is_top', 'to_title', 'items_of', 'check_off', 'check_one']
+           'list_in', 'plain_list', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags', 'as_spelled',
+           'with_counter', 'as_item', 'to_field', 'carry_out', 'into_file', 'is_top', 'to_title', 'items_of',
+           'check_off', 'check_one']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -21,7 +22,8 @@ from ..capture import word_for
 from ..indexing.query import GIVEN_UP
 from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
-from ..org import Node, Outline
+from ..lazy import Regex
+from ..org import Node, Outline, inside
 from ..outline.markdown import marks_in
 from ..outline.recurrences import Rule, next_day, read_rule
 from .captures import decline, letter_for, propose_capture, say, tool_call
@@ -324,6 +326,16 @@ def list_in(place: Place, outline: Outline) -> Place:
     found = [each for each in places_of(outline) if each.kind == "heading" and each.line in lines and not each.hidden]
     return found[0] if len(holders) == len(lines) == len(found) == 1 else place
 
+# %% ../../nbs/reflex/editcalls.ipynb #a58a8d3d
+_PLAIN_ITEM = Regex(r"([ ]{0,8}[-+*]) (?!\[.\])\S.*")
+
+def plain_list(outline: Outline, node: Node) -> str:
+    "The sign before each line of a list without boxes in which the own text of `node` ends; empty where it ends otherwise."
+    below = next((child.start for child in outline.children(node)), node.end)
+    lines = outline.text[node.body_start:below].rstrip()[-4_000:].rpartition("\n")
+    found = None if inside(outline.dead, below - 1) else _PLAIN_ITEM.fullmatch(lines[2].rstrip("\r"))
+    return found[1] if found and not (outline.format == "org" and found[1] == "*") else ""
+
 # %% ../../nbs/reflex/editcalls.ipynb #55de5da7
 def to_item(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-check with a new item, where there is a list or one was named."
@@ -334,6 +346,11 @@ def to_item(command: Command, place: Place, around: Surroundings, today: date) -
     plain = bulleted and not any(each.kind == "task" for each in outline.nodes)
     called = fold(place.title) == fold(command.target)
     if plain and (called or command.args["sure"]): return propose_capture("note", command.args["item"], place.file, today)
+    boxes = re.search(r"^[ \t]{0,20}[-+*] \[[^\]\n]\]", outline.text[node.body_start:node.end], re.M)
+    if not boxes and place.kind == "heading" and (called or command.args["sure"]) and (sign := plain_list(outline, node)):
+        if re.search(rf"^{re.escape(sign)} {re.escape(command.args['item'])}[ \t\r]*$", outline.text[node.body_start:node.end], re.M | re.I):
+            return say(f"“{command.args['item'][:80]}” is there already, in {name_of(place, around)}. Nothing was done.")
+        return call("org-edit-body", command, place, around, text=f"{sign} {command.args['item']}", mode="append")
     if not (has_list or command.args["sure"]):
         called = place.kind == "heading" and called
         return (None if command.weak and not called
@@ -413,9 +430,8 @@ def with_counter(title: str, before: str) -> str:
 
 def as_item(outline: Outline, node: Node) -> str:
     "What an item of the list begins with in which the text of a Markdown heading ends; empty for none."
-    lines = outline.text[node.body_start:outline.nodes[node.index + 1].start if node.index + 1 < len(outline.nodes) else len(outline.text)].rstrip().splitlines()
-    found = re.match(r"[-*+][ \t]+(?!\[.\])(?=\S)", lines[-1]) if lines and outline.format == "markdown" else None
-    return found[0] if found else ""
+    sign = plain_list(outline, node) if outline.format == "markdown" else ""
+    return f"{sign} " if sign else ""
 
 # %% ../../nbs/reflex/editcalls.ipynb #e7f0fbb4
 def to_field(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
