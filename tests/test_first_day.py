@@ -257,3 +257,10 @@ def test_where_another_archive_is_named_the_way_there_can_be_said(tmp_path):
 def test_a_list_without_boxes_gets_a_line_without_one(tmp_path, notes, line, after):
     answers, files = play(tmp_path, notes, line)
     assert list(files.values()) == [after], answers
+
+
+@pytest.mark.parametrize("line, written", [("at 13:00", "26 Thu 13:00"), ("cancel it", "* CANCELLED"), ("make it high priority", "[#A] lunch"), ("move it to 2 december", "<2026-12-02 Wed 12:00>")])
+def test_it_is_the_one_that_a_question_back_named_with_its_place(tmp_path, line, written):
+    notes = {"a.org": "#+TODO: TODO | DONE CANCELLED\n* TODO lunch with Sara\nSCHEDULED: <2026-11-25 Wed 12:00>\n"}
+    answers, files = play(tmp_path, notes, "when is lunch with Sara?", "move it to thursday", line)
+    assert "Thursday is today" in answers[1] and written in files["a.org"], answers
