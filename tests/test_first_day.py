@@ -264,3 +264,11 @@ def test_it_is_the_one_that_a_question_back_named_with_its_place(tmp_path, line,
     notes = {"a.org": "#+TODO: TODO | DONE CANCELLED\n* TODO lunch with Sara\nSCHEDULED: <2026-11-25 Wed 12:00>\n"}
     answers, files = play(tmp_path, notes, "when is lunch with Sara?", "move it to thursday", line)
     assert "Thursday is today" in answers[1] and written in files["a.org"], answers
+
+
+@pytest.mark.parametrize("notes, name", [({"a.md": "# A\n"}, "Mum"), ({"a.md": "# A\n"}, "Aunt Jo"), ({"a.org": "* A\n"}, "Mum"), ({"journals/2026_11_18.md": "- x\n", "pages/a.md": "- y\n"}, "Mum")])
+def test_a_birthday_can_be_told_by_what_the_answers_say(tmp_path, notes, name):
+    (answer,), _ = play(tmp_path / "a", notes, f"{name}'s birthday is on 3 May")
+    begin = answer.partition("for example: ")[2].partition(". Then")[0]
+    answers, files = play(tmp_path / "b", notes, begin, f"{name}'s birthday is on 3 May", "yes", f"when is {name}'s birthday?")
+    assert "3 May" in answers[3] and "could not" not in "".join(answers), answers
