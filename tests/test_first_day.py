@@ -248,3 +248,27 @@ def test_where_another_archive_is_named_the_way_there_can_be_said(tmp_path):
     assert files == notes and words == "move Pay the bill to old/done.org", answer
     answers, files = play(tmp_path / "b", notes, words, 'move "Go to the bank" to old/done.org')
     assert files["todo.org"] == "#+ARCHIVE: old/done.org::* Old\n" and files["old/done.org"] == "* Old\n* DONE Pay the bill\n* TODO Go to the bank\n", answers
+
+
+@pytest.mark.parametrize("notes, line, after", [
+    ({"a.md": "# T\n\n## Ideas\n- Lisbon\n- Porto\n\n## More\nx\n"}, "add Rome to Ideas", "# T\n\n## Ideas\n- Lisbon\n- Porto\n- Rome\n\n## More\nx\n"), ({"a.md": "# T\n## Ideas\n* Lisbon\n"}, "add item Rome to Ideas", "# T\n## Ideas\n* Lisbon\n* Rome\n"),
+    ({"a.org": "* Ideas\n  - Lisbon\n* x\n"}, "add Rome to Ideas", "* Ideas\n  - Lisbon\n  - Rome\n* x\n"), ({"a.md": "# T\n## Ideas\n- Rome\n"}, "add rome to ideas", "# T\n## Ideas\n- Rome\n"),
+    ({"a.md": "# T\n## Ideas\n- [ ] Lisbon\n"}, "add Rome to Ideas", "# T\n## Ideas\n- [ ] Lisbon\n- [ ] Rome\n"), ({"a.md": "# T\n## Ideas\n```\n- Lisbon\n```\n"}, "add Rome to Ideas", "# T\n## Ideas\n```\n- Lisbon\n```\n")])
+def test_a_list_without_boxes_gets_a_line_without_one(tmp_path, notes, line, after):
+    answers, files = play(tmp_path, notes, line)
+    assert list(files.values()) == [after], answers
+
+
+@pytest.mark.parametrize("line, written", [("at 13:00", "26 Thu 13:00"), ("cancel it", "* CANCELLED"), ("make it high priority", "[#A] lunch"), ("move it to 2 december", "<2026-12-02 Wed 12:00>")])
+def test_it_is_the_one_that_a_question_back_named_with_its_place(tmp_path, line, written):
+    notes = {"a.org": "#+TODO: TODO | DONE CANCELLED\n* TODO lunch with Sara\nSCHEDULED: <2026-11-25 Wed 12:00>\n"}
+    answers, files = play(tmp_path, notes, "when is lunch with Sara?", "move it to thursday", line)
+    assert "Thursday is today" in answers[1] and written in files["a.org"], answers
+
+
+@pytest.mark.parametrize("notes, name", [({"a.md": "# A\n"}, "Mum"), ({"a.md": "# A\n"}, "Aunt Jo"), ({"a.org": "* A\n"}, "Mum"), ({"journals/2026_11_18.md": "- x\n", "pages/a.md": "- y\n"}, "Mum")])
+def test_a_birthday_can_be_told_by_what_the_answers_say(tmp_path, notes, name):
+    (answer,), _ = play(tmp_path / "a", notes, f"{name}'s birthday is on 3 May")
+    begin = answer.partition("for example: ")[2].partition(". Then")[0]
+    answers, files = play(tmp_path / "b", notes, begin, f"{name}'s birthday is on 3 May", "yes", f"when is {name}'s birthday?")
+    assert "3 May" in answers[3] and "could not" not in "".join(answers), answers

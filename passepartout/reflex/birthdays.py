@@ -15,6 +15,7 @@ from datetime import date, timedelta
 from pathlib import PurePath
 
 from ..agenda import display_title
+from ..capture import inbox_among
 from ..lazy import Regex
 from ..org import Outline
 from ..outline.diarydates import Expression, diary_dates, read_call
@@ -26,6 +27,7 @@ from .captures import Request, decline, say, tool_call
 from .command import Command
 from .dates import NoSuchDate, read_day, say_day, words_of
 from .edits import PRONOUNS, settled
+from .filenames import all_files
 from .german import in_english_days
 from .lookups import Outcome, Surroundings, look_up, way_of
 from .spans import read_span
@@ -197,10 +199,14 @@ def told_birthday(request: Request, around: Surroundings) -> dict | None:
     called = settled(lambda around: [*dict.fromkeys((*(place for place in files_called(around.notes(), name) if not place.hidden and way_of(name, place) < 3),
                      *headings_named(name, around, request.today)))], around)
     if not isinstance(called, list): return called
+    called = [place for place in called if place.kind == "file" or not place.file.lower().endswith((".md", ".markdown"))]
     written = f"{day[0] or '-'}-{day[1]}-{day[2]}"
     offers = [f"set property birthday of {place.file if place.kind == 'file' else f'{place.file}:{place.line}'} to {written}" for place in called[:1]]
     if offers: return decline(f"Did you mean “{offers[0]}”? Say “yes”, and I'll do it: from there I know it again.")
-    return decline(f"Nothing in your notes is called “{name}”, and a birthday is kept below the name. Begin with it, for example: note: {name}. Then tell me again.")
+    begun = "note:"
+    if inbox_among(all_files(around)).endswith(".md"): begun = f'note in "{name}.md":' if " " in name else f"note in {name}.md:"
+    where = "below the name" if begun == "note:" else "on a page of its own"
+    return decline(f"Nothing in your notes is called “{name}”, and a birthday is kept {where}. Begin with it, for example: {begun} {name}. Then tell me again.")
 
 # %% ../../nbs/reflex/birthdays.ipynb #14bc01f0
 def headings_named(name: str, around: Surroundings, today: date) -> list[Place]:

@@ -259,6 +259,7 @@ def by_place(request: Request, around: Surroundings) -> Outcome:
 # %% ../../nbs/reflex/edits.ipynb #65a5759e
 _NAMED = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)")
 _FILES = Regex(r" (?:in|to|from) ([^“”\n]+?\.(?:org|md|markdown))(?=[ ,.:;]|$)")
+_WITH_PLACE = Regex(r"“[^“”\n]{1,200}” \(([^():\n]{1,200}):(\d{1,7})\)")
 _ONE = Regex(r"1 section [^\n]*:\n1\. ([^\n]+?):(\d+)  ")
 _ONCE_MORE = Regex(r"(?:\s+(?:again|too|also|instead|once\s+more))+$")
 
@@ -271,6 +272,8 @@ def referent(around: Surroundings) -> Place | None:
     only = place_of(named[0], around) if len(named) == 1 and not named[0][0][0].isdigit() else None
     if only and only.kind != "file": return only
     line = told.partition("\n")[0]
+    asked = set(_WITH_PLACE.findall(line)) if not told.endswith(ENDING) else ()
+    if len(asked) == 1: return heading_on(*[(file, int(number)) for file, number in asked][0], around)
     names, files = _NAMED.findall(line), dict.fromkeys(_FILES.findall(line))
     if not line.startswith(_DID) or not names or not files: return None
     title = re.sub(r"^\[#\w\] ", "", names[-1 if line.startswith("Renamed") else 0])

@@ -472,7 +472,7 @@ _TOLD_DONE = Regex(r"(?:done|check off)\s+([^;:\"“”]{1,80})", re.I)
 
 def in_vain(better: str, request: Request, around: Surroundings) -> bool:
     "Whether `better` would tick off what nothing in the notes is called."
-    if not (found := _TOLD_DONE.fullmatch(better)): return False
+    if not _TOLD_DONE.fullmatch(better) or around.index() is None and not around.outlines(): return False            # nobody knows what there is
     tried = settled(lambda around: edit(Request.of(better, request.today), around), around)
     return isinstance(tried, dict) and " called “" in str(tried["payload"].get("text", "")) and tried["payload"]["text"].startswith(("No", "Nothing"))
 
