@@ -153,7 +153,7 @@ def test_loops_in_turn_and_in_two_threads_have_watches_of_their_own():
     assert None not in [*ends, asyncio.run(main()), asyncio.run(main())] and len(ends) == 3
 
 
-@pytest.mark.parametrize("again_s, rounds", [(limits._AGAIN_S, 40), (1e-6, 10)])
+@pytest.mark.parametrize("again_s, rounds", [(limits._AGAIN_S, 40), pytest.param(1e-6, 10, marks=pytest.mark.slow)])
 def test_a_limit_that_runs_out_while_a_weak_reference_goes_is_not_printed_and_lost(monkeypatch, again_s, rounds):
     "Python prints what is raised there, and goes on. On a busy machine the time for which the clock is put off is over before the lines are left that wind it."
     lost, before = [], sys.unraisablehook
