@@ -141,7 +141,10 @@ def begun(agent: Any, path: str, now: Any) -> str:
     "The text with which a new file begins that lies at `path` in the memex; empty for nearly every file."
     from passepartout.confinement.resources import resolve
     from passepartout.daytemplate import MOST_TEMPLATE, SETTINGS, begins
+    from passepartout.gates.permissions import looked_up
     def read(name: str) -> bytes | None:
+        reader = agent.tools.get("read-file")
+        if agent.permissions is not None and (reader is None or agent.permissions.decide(reader, {"path": name}, looked_up(agent.roots[:1])).tier != "allow"): return None
         try:
             with resolve(agent.roots[:1], name) as opened:
                 usual = name == SETTINGS or not opened.sensitive and not any(part.startswith(".") for part in opened.relative.split("/"))

@@ -568,3 +568,14 @@ def test_what_is_no_template_for_this_page_is_not_in_it(tmp_path, change):
     (tmp_path / "secret.md").write_text("secret\n")
     answers, files = play(tmp_path, VAULT | change, "journal: slept well")
     assert files["Daily/2026-11-19.md"] == "## slept well\n", answers
+
+
+@pytest.mark.parametrize("tier", ["deny", "ask"])
+def test_a_template_that_a_rule_keeps_from_readers_is_in_no_page(tmp_path, monkeypatch, tier):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    rules = tmp_path / "config" / "passepartout" / "rules.ini"
+    rules.parent.mkdir(parents=True)
+    rules.write_text(f"[templates]\ntool = *\npath = Templates/\ntier = {tier}\nmatches = read-file path=Templates/Daily.md\nnot = read-file path=inbox.md\n")
+    rules.chmod(0o600)
+    answers, files = play(tmp_path, VAULT, "journal: slept well", "read Templates/Daily.md")
+    assert files["Daily/2026-11-19.md"] == "## slept well\n" and "## Log" not in answers[1], answers
