@@ -194,7 +194,10 @@ class Notes(Conversing):
         "The index of the notes, brought up to date, or None when there is none that can be asked."
         if (upkeep := getattr(self, "upkeep", None)) is None: return None
         try: upkeep.refresh()
-        except PassepartoutError: return None
+        except PassepartoutError as error:
+            from passepartout.indexing.upkeep import Ended
+            if isinstance(error, Ended): raise           # nobody waits for another way to read them
+            return None
         return upkeep.index
 
 # %% ../nbs/17d_services.ipynb #dc8c4134

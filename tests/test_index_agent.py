@@ -208,7 +208,8 @@ def test_two_agents_in_one_process_use_one_index(home):
 
 # Nobody waits ------------------------------------------------------------------------------------------------------------
 
-async def test_closing_does_not_wait_for_the_first_reading(tmp_path):
+@pytest.mark.parametrize("line", ["find thing", "done with thing 7", "todo: thing 7 by friday"])
+async def test_closing_does_not_wait_for_the_first_reading(tmp_path, line):
     many(tmp_path / "memex")
     agent = await Agent.boot(**places(tmp_path))
     reading = threading.Event()
@@ -217,7 +218,7 @@ async def test_closing_does_not_wait_for_the_first_reading(tmp_path):
         reading.set()
         agent.upkeep.ended.wait(30)          # a quick disk would be done with the other 380 before anybody says that it is enough
     agent.upkeep.show = show
-    task = asyncio.create_task(agent.handle("find thing"))
+    task = asyncio.create_task(agent.handle(line))
     await until(reading.is_set, "that the notes are read")
     task.cancel()
     with pytest.raises(asyncio.CancelledError): await task

@@ -127,7 +127,7 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
         elif backend.is_async: result = await within(timeout_s, backend.fn(prompt, system_prompt, **extra))
         else: result = await within(timeout_s, in_thread(backend.fn, prompt, system_prompt, **extra))
         if not isinstance(result, (str, dict)) and inspect.isawaitable(result):
-            async with asyncio.timeout(timeout_s): result = await result
+            async with asyncio.timeout(None if backend.inline and backend.blind else timeout_s): result = await result
     except BackendFailure: raise
     except DEAR as error: raise BackendFailure(error.message, why="what is spent", counts=False) from error
     except TimeoutError:

@@ -30,6 +30,7 @@ class Refreshing:
     def __init__(self, index: Index, log: Callable[[str], Any] = lambda text: None):
         self.index, self.log, self.root = index, log, index.root
         self.ended, self.show, self.threads, self.heard, self.lost = threading.Event(), None, [], [], []
+        self.known = False                              # were the notes looked at to the end since this process began?
 
     def progress(self, done: int, of: int, path: str) -> None:
         "Called for each file that is read. `show(done, of, path)`, when somebody has set it, is told; `Ended` when the agent is being closed."
@@ -38,10 +39,12 @@ class Refreshing:
 
     def refresh(self, only: Iterable[str] | None = None) -> Refreshed:
         "Bring the index up to date, and wait for it. `only` as for `Index.refresh`. Those in `lost` are called when the folder of the notes is not where it was."
-        try: return self.index.refresh(progress=self.progress, only=only)
+        try: done = self.index.refresh(progress=self.progress, only=only)
         except PassepartoutError:
             for tell in tuple(self.lost) if astray(self.root) else (): tell()
             raise
+        self.known = self.known or only is None
+        return done
 
     def start(self, work: Callable[[], Any], name: str) -> threading.Thread:
         "Run `work` in a thread that does not keep the process alive; a failure is a line in the log."

@@ -10,8 +10,9 @@ __all__ = ['MOST_QUOTED', 'HINTS', 'quote_result', 'explain_failure', 'explain_r
 # %% ../../nbs/providers/reflex.ipynb #6b056ef1
 import re
 from datetime import date
-from typing import Any, Callable, Mapping
+from typing import Any, Awaitable, Callable, Mapping
 
+from ..limits import in_thread
 from ..plist import PlistError, write_plist
 
 # %% ../../nbs/providers/reflex.ipynb #4c175589
@@ -70,11 +71,15 @@ def reply_to(prompt: str, context: Any, today: date, around: Any = None) -> dict
     return understand(text if isinstance(text, str) else str(prompt or ""), today, around or Surroundings())
 
 # %% ../../nbs/providers/reflex.ipynb #91b6e893
-def make_reflex(today: Callable[[], date] = date.today, around: Callable[[Any], Any] | None = None) -> Callable[..., str]:
+def make_reflex(today: Callable[[], date] = date.today, around: Callable[[Any], Any] | None = None,
+                quick: Callable[[], bool] = lambda: True) -> Callable[..., str | Awaitable[str]]:
     """The backend `reflex(prompt, system_prompt, *, model=None, context=None)` that reads dates relative to `today()` and returns plist text.
-    `around(signal)` gives it the notes and what was said before; without it, sentences about particular headings find none."""
-    def reflex(prompt: str, system_prompt: str = "", *, model: str | None = None, context: Any = None) -> str:
-        return printable(reply_to(prompt, context, today(), around(context) if around and context is not None else None))
+    `around(signal)` gives it the notes and what was said before; without it, sentences about particular headings find none. As long as `quick()` is
+    false, the notes may take their time, and it returns what has to be awaited."""
+    def reflex(prompt: str, system_prompt: str = "", *, model: str | None = None, context: Any = None) -> str | Awaitable[str]:
+        known = around(context) if around and context is not None else None
+        reply = lambda: printable(reply_to(prompt, context, today(), known))
+        return reply() if quick() else in_thread(reply)
     return reflex
 
 # %% ../../nbs/providers/reflex.ipynb #4a2c1534
