@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from ..lazy import Regex
+from .values import harmless_script
 
 # %% ../../nbs/shell/altered.ipynb #6d8d0e1d
 def options_of(words: Sequence[str], valued: frozenset[str] | set[str] = frozenset()) -> tuple[list[str], dict[str, list[str]]]:
@@ -113,7 +114,7 @@ def _by_script(words: Sequence[str]) -> list[str]:
     "The names to which the scripts of a `sed` would write, of those that may lie outside."
     operands, given = options_of(words, {"-e", "-f", "-l", "--expression", "--file", "-i?"})
     scripts = [*given.get("-e", ()), *given.get("--expression", ())] or operands[:1]
-    return [name for script in scripts for name in _WRITTEN.findall(script[:16_384])]
+    return [name for script in scripts if not harmless_script("sed", script) for name in _WRITTEN.findall(script[:16_384])]
 
 # %% ../../nbs/shell/altered.ipynb #10bcc24c
 def altered(name: str, words: Sequence[str]) -> list[str]:
