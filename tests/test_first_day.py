@@ -1,7 +1,12 @@
 "A whole day with other people's folders: what they say between the requests that everybody makes"
+import time
+from datetime import date
+
 import pytest
 
 from test_first_hour import play
+from passepartout.reflex.grammar import understand
+from passepartout.reflex.lookups import Surroundings
 
 GRAPH = {"journals/2026_11_18.md": "- Met [[Tom]]\n\t- he lends me [[Dune]]\n- TODO order seeds\n- DONE call mum\n- lunch #garden\n\t- with [[Project Garden]]\n",
          "journals/2026_11_19.md": "- TODO buy bread\n", "pages/Project Garden.md": "- beds\n", "pages/Tom.md": "alias:: Tommy\n\n- neighbour\n"}
@@ -272,3 +277,16 @@ def test_a_birthday_can_be_told_by_what_the_answers_say(tmp_path, notes, name):
     begin = answer.partition("for example: ")[2].partition(". Then")[0]
     answers, files = play(tmp_path / "b", notes, begin, f"{name}'s birthday is on 3 May", "yes", f"when is {name}'s birthday?")
     assert "3 May" in answers[3] and "could not" not in "".join(answers), answers
+
+
+@pytest.mark.parametrize("line", ["add{}x", "put a task{}", "todo{}x to today's note", "new{}daily", "today I ran{}", "übermorgen{}um 10", "what is in{}x", "how do I{}quit"])
+def test_a_request_of_many_blanks_is_read_in_moments(line):
+    begun = time.thread_time()
+    understand(line.format(" " * 1_900), date(2026, 11, 19), Surroundings())
+    assert time.thread_time() - begun < 5
+
+
+def test_a_long_task_for_today_is_not_cut(tmp_path):
+    text = "milk " * 500
+    _, files = play(tmp_path, {"journal/2026-11-18.md": "# x\n"}, f"add a task to today's note: {text}end")
+    assert "milk end" in files["journal/2026-11-19.md"], files.keys()

@@ -148,15 +148,17 @@ def under_day(what: str, place: Place, around: Surroundings) -> dict:
     return tool_call("org-add-headline", f"You asked to write it down under {name_of(place, around)}", path=place.file, heading=address(place), title=title, kind="note", body=body)
 
 # %% ../../nbs/reflex/files.ipynb #278903e7
+_BLANKS = Regex(r"[^\S\n]+")
 MOST_DAYS = 40                              # since the last entry of a journal that is still kept
 
 def for_today(request: Request, around: Surroundings) -> dict | None:
     "add to today's note: had a walk; add a journal entry: …; add to journal: …, where headings are called by days"
     line = request.text.strip().replace("’", "'")[:2000]
     if _FOR_TODAY.fullmatch(line): return for_journal(request, around)
-    if task := _TASK_FOR_TODAY.fullmatch(line): return on_todays_page("task", task["what"], request, around)
-    if into := _INTO_TODAY.fullmatch(line): return on_todays_page("task" if into["task"] or into["todo"] else "note", unquoted(into["what"]), request, around)
-    if _BEGIN_TODAY.fullmatch(line): return begun_today(request, around)
+    once = _BLANKS.sub(" ", request.text.strip().replace("’", "'"))              # all of it, since it is what will be written down
+    if task := _TASK_FOR_TODAY.fullmatch(once): return on_todays_page("task", task["what"], request, around)
+    if into := _INTO_TODAY.fullmatch(once): return on_todays_page("task" if into["task"] or into["todo"] else "note", unquoted(into["what"]), request, around)
+    if _BEGIN_TODAY.fullmatch(once): return begun_today(request, around)
     if not (found := _FOR_JOURNAL.fullmatch(line)) or not found["what"]: return None
     return for_journal(request, around) if any(day_in_a_tree(request.today - timedelta(n), around) for n in range(MOST_DAYS)) else None
 
