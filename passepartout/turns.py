@@ -9,7 +9,6 @@ __all__ = ['Reply', 'Turn', 'Noting', 'Heeding', 'turn_of', 'Opening', 'answer_b
            'Turns']
 
 # %% ../nbs/17a_turns.ipynb #199b9318
-import os
 import time
 from collections.abc import Iterable
 from dataclasses import field
@@ -161,7 +160,7 @@ class Opening(Heeding):
     def opened(self, signal: Signal) -> Signal:
         "`signal` within a turn of its own."
         self.unlearn()
-        ident, sensor = os.urandom(6).hex(), signal.sensor
+        ident, sensor = self.journal.draw(), signal.sensor
         turn = self.open[ident] = turn_of(signal, ident, self.journal.batch(signal.session, ident))
         signal = signal.evolve(meta=FrozenDict({**signal.meta, "turn": ident}))
         if sensor is not HEARTBEAT:

@@ -64,8 +64,8 @@ class Intending(WhatWasShown):
         if self.permissions is not None and (grant := self.permissions.grant_for(cleared.action)): more["grant"] = grant
         if pick(cleared.action.payload, "tool") == "undo-edit": more["undoes"] = cleared.action.payload["args"]["effect"]
         for effect, (before, detail) in zip(effects, wanted):
-            edit = detail.get("edit") or {}
-            for made in ("before", "after", "mark"): turn.batch.made_here(edit.get(made) or "")
+            if edit := detail.get("edit"):
+                for made in ("before", "after", "mark"): turn.batch.made_here(edit.get(made) or "")
             turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail={**detail, **more})
         try: await self.turns.write(turn, durable=True)
         except BaseException as error:
