@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/consent/approvals.html.md"""
 
 # %% auto #0
 __all__ = ['ALPHABET', 'TRIES', 'MOST_SHOWN', 'new_code', 'code_hash', 'shown_hash', 'PendingApproval', 'summarise',
-           'preview_text', 'Unconfirmed', 'phrase_of', 'confirms', 'flight_plan', 'without_secrets', 'Waiting',
-           'Filing', 'Guarded', 'ApprovalDesk', 'approved_action', 'approved_row']
+           'reason_given', 'set_in', 'preview_text', 'Unconfirmed', 'phrase_of', 'confirms', 'flight_plan',
+           'without_secrets', 'Waiting', 'Filing', 'Guarded', 'ApprovalDesk', 'approved_action', 'approved_row']
 
 # %% ../../nbs/consent/17b_approvals.ipynb #cd8f1319
 import hmac
@@ -59,9 +59,17 @@ class PendingApproval:
 # %% ../../nbs/consent/17b_approvals.ipynb #1cd022c6
 def summarise(action: Action) -> str:
     "An action in words: its explanation, then what would run, and which words of that look like others."
-    why = brief(" ".join(str(action.payload.get("explanation") or "").split()), 300) if action.payload.get("explanation") else ""
     would = str(action.model_copy(update={"payload": {k: v for k, v in action.payload.items() if k != "explanation"}, "meta": {}}))
-    return "\n".join([*filter(None, [visible(why)]), visible(would), *two_alphabets(would)])
+    return "\n".join([*filter(None, [reason_given(action.payload)]), set_in(visible(would)), *two_alphabets(would)])
+
+def reason_given(payload: Mapping) -> str:
+    "The explanation that a proposal gives, in one line and cut; empty when it gives none."
+    said = " ".join(str(payload.get("explanation") or "").split())
+    return visible(brief(said, 300)) if said else ""
+
+def set_in(text: str) -> str:
+    "`text` with two blanks before each line but the first."
+    return text.replace("\n", "\n  ")
 
 # %% ../../nbs/consent/17b_approvals.ipynb #8304ddf7
 MOST_SHOWN = 20_000
