@@ -251,9 +251,11 @@ class Foreseen:
     private: bool = False          # the problem repeats private words
     failure: PassepartoutError | None = None          # the problem, where the tool will have it again
     files: tuple[str, ...] = ()               # the files that were there to be read for it
+    beyond: str = ""                          # what else it may change, which nobody can know yet
 
     def text(self, redact: Callable[[str], str] = str) -> str:
-        return visible(redact(self.problem)) if self.problem else render(self.changes, redact)
+        said = visible(redact(self.problem)) if self.problem else render(self.changes, redact)
+        return f"{said}\n{self.beyond}" if self.beyond else said
 
 LOOK_S = 5.0
 

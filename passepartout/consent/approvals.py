@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/consent/approvals.html.md"""
 
 # %% auto #0
 __all__ = ['ALPHABET', 'TRIES', 'MOST_SHOWN', 'new_code', 'code_hash', 'shown_hash', 'PendingApproval', 'summarise',
-           'reason_given', 'set_in', 'preview_text', 'Unconfirmed', 'phrase_of', 'confirms', 'flight_plan',
-           'without_secrets', 'Waiting', 'Filing', 'Guarded', 'ApprovalDesk', 'approved_action', 'approved_row']
+           'reason_given', 'set_in', 'preview_text', 'told_and_shown', 'Unconfirmed', 'phrase_of', 'confirms',
+           'flight_plan', 'without_secrets', 'Waiting', 'Filing', 'Guarded', 'ApprovalDesk', 'approved_action',
+           'approved_row']
 
 # %% ../../nbs/consent/17b_approvals.ipynb #cd8f1319
 import hmac
@@ -81,6 +82,12 @@ def preview_text(verdict: ApprovalRequired, foreseen: Foreseen | None, redact: A
     if all(line in said or line == verdict.phrase for line in text.split("\n")): return ""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text) - MOST_SHOWN:,} more characters)"
 
+# %% ../../nbs/consent/17b_approvals.ipynb #0fe13e92
+def told_and_shown(told: str, foreseen: Foreseen | None, redact: Any = str) -> str:
+    "What an action would do, `told` in sentences, with the difference that is `foreseen` below them."
+    said = visible(redact(told))
+    return said if foreseen is None else f"{said}\nIn files, all of it together:\n{foreseen.text(redact)}"
+
 # %% ../../nbs/consent/17b_approvals.ipynb #d2eb5e99
 class Unconfirmed(PassepartoutError):
     "The words that say what is lost are missing, or are others. `phrase` are the right ones."
@@ -148,9 +155,9 @@ class Filing(Waiting):
         ident, code, expires, scanner = os.urandom(4).hex(), new_code(), self.journal.clock() + (ttl_s or self.ttl_s), self.journal.scanner
         if (recorded := without_secrets(scanner, verdict.action)) is not verdict.action: self.kept[ident] = verdict.action
         redact = scanner.redact if scanner is not None else str
-        preview, phrase, private = (visible(redact(told)) if told else preview_text(verdict, foreseen, redact), phrase_of(verdict),
-                                    holds_private(foreseen, private_tags))
-        seen = {"result": foreseen.result, "moment": foreseen.moment.isoformat()} if foreseen is not None else {}
+        preview, phrase, private = (told_and_shown(told, foreseen, redact) if told else preview_text(verdict, foreseen, redact),
+                                    phrase_of(verdict), holds_private(foreseen, private_tags))
+        seen = {"result": foreseen.result, "moment": foreseen.moment.isoformat()} if foreseen is not None and not told else {}
         batch.ask(ident, verdict.action.hash, str(recorded), code_hash=code_hash(ident, code, self.journal.mac), expires=expires,
                   reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.binds), phrase=phrase, preview=preview,
                   private=private, policy=policy, **({"confidential": True} if confidential else {}), **seen)

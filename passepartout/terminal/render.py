@@ -320,7 +320,7 @@ def payload_of(text: str) -> Mapping:
 def plan_asked(pending: Any, would: str) -> Iterable[Line]:
     "A plan that is asked about: its sentences first, for they are what a person reads, then its exact form, as it `would` run."
     for number, line in enumerate(pending.preview.split("\n") if pending.preview else ()):
-        yield Line(" ", "" if number else "would do", spelled(line), "bold magenta")
+        yield Line(" ", "" if number else "would do", spelled(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "bold magenta"))
     yield Line(" ", "exactly", spelled(would), "")
 
 # %% ../../nbs/terminal/20_render.ipynb #72c518e7
