@@ -51,7 +51,7 @@ def replace_failed(agent, signal: Signal) -> None:
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #3d7d9fa6
 async def begin(agent, cleared, signal: Signal) -> PlanState:
-    "Put a plan on the record. An approval is used up here."
+    "Put a plan on the record. An approval is used up here, and with the outcome of that the plan itself is there: whoever is killed behind it leaves a plan that stands."
     from passepartout.plan import read_plan
     if cleared.answer is None:        # approved after it was asked about; by now no gate may ask any more
         cleared.answer = agent.answer_to(cleared.action, signal)
@@ -65,12 +65,12 @@ async def begin(agent, cleared, signal: Signal) -> PlanState:
     if cleared.answer is not None:
         state.agreed, state.held = agent.steps_agreed_to(cleared.action, signal)
         effect = await agent.begin_effect(signal, cleared, plan=state.id)
-        await agent.end_effect(signal, effect, "committed", begun="the plan")
     replace_failed(agent, signal)
     if len(agent.plans) >= 100: agent.plans.pop(next(iter(agent.plans)))          # the record has it, should its answer still come
     agent.plans[state.id] = state
     if (turn := agent.turn_of(signal)) is not None: turn.batch.change(index_plans)
     agent.note(signal, "plan", state.record())
+    if cleared.answer is not None: await agent.end_effect(signal, effect, "committed", begun="the plan")
     return state
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #ea546f72
