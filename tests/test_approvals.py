@@ -77,6 +77,24 @@ async def test_an_approval_that_there_never_was_says_so():
     assert agent.ran == [] and "not valid any more" in str(reply)
 
 
+@pytest.mark.parametrize("hides, told", [(None, True), ("private", False), ("confidential", False)])
+async def test_a_model_is_told_again_what_was_asked_for_unless_that_was_private(hides, told):
+    "Behind a code the model sees no request any more, so it gets the one that the question belongs to, and not the latest; of a private one, whoever goes on may be anybody's model."
+    agent, prompts = Agent(load_settings({}, environ={}), Journal.open(":memory:")), []
+    agent.tools.register(Tool("canary", "", {"note": "any"}, lambda note: "sung", inline=True))
+    agent.skills.register(Skill("careful", deterministic=careful))
+    script = iter([write_plist({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": "canary", "args": {"note": "x"}, "explanation": "It is to sing"}})])
+    agent.backends.register("model", lambda prompt, system: prompts.append(prompt) or next(script, "done"), inline=True)
+    pending, = (await agent.handle("have the canary sing for Ana")).approvals
+    await agent.handle("and what about the weather")
+    row_of, prompts[:] = agent.journal.approval, []
+    if hides: agent.journal.approval = lambda ident: {**row_of(ident), hides: True}
+    recalled, recall = [], agent.recall_request
+    agent.recall_request = lambda signal, turn, given: recall(signal, turn, given) or recalled.append((turn.request, bool(turn.proposed)))
+    await agent.approve(pending.id, pending.code)
+    assert recalled == [("have the canary sing for Ana", True) if told else (recalled[0][0], False)] and (recalled[0][0] == "have the canary sing for Ana") is told
+
+
 OTHERS = [{"label": Label("network")}, {"label": Label("model")}, {"label": Label("notes")}, {"depth": 1}]
 
 
