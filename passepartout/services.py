@@ -77,7 +77,7 @@ class Fields(Registries):
         self.earlier: tuple = None, None, (), Sight()    # what was seen of a conversation: up to which exchange, in which size, and the view
         self.exact_form: Callable[[Signal], dict | None] | None = None
         self.health, self.diagnostics, self.journal_verdict = "unknown", [], None
-        self.unknown_effects, self.half_done, self.unanswered, self.cut_plans, self.clock_behind = [], [], [], [], 0.0
+        self.unknown_effects, self.half_done, self.unanswered, self.cut_plans, self.unbegun, self.clock_behind = [], [], [], [], [], 0.0
         self.problems: list[str] = []                    # what went wrong at start, for the diagnostics
 
 # %% ../nbs/17d_services.ipynb #8e871f0d

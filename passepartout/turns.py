@@ -70,6 +70,7 @@ class Turn:
     proposed: str = ""                   # what the model proposed last, in its own words
     acted: bool = False                  # whether anything was begun that does more than look
     claimed: bool = False                # whether the model said that something was done, when nothing was
+    ahead: Any = None                    # what was seen of the steps of a plan before it runs
     did: tuple[str, ...] = ()            # the hashes of the last two of these, as the gates read them
     steps: tuple = ()                    # what it proposed before that, and what came of it
     request: str = ""                    # what the person had asked for, in a turn that their approval began

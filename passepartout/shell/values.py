@@ -206,8 +206,8 @@ KINDS = frozenset(_CHECKS)
 DATA = KINDS - {"sed", "awk", "jq", "yq", "sql"}
 
 def harmless_script(kind: str, text: str) -> bool:
-    "Does a script for sed or awk (`kind`) only print and edit what it reads?"
-    return {"sed": _sed, "awk": _awk}[kind](text, None) is None
+    "Does a script for sed, awk or SQL (`kind`) only print and edit what it reads?"
+    return {"sed": _sed, "awk": _awk, "sql": _sql}[kind](text, None) is None
 
 # %% ../../nbs/shell/values.ipynb #5962ed42
 def checks_for(program: str) -> Mapping[str, Callable[[str, Places], str | None]]:
