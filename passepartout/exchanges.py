@@ -79,11 +79,13 @@ def is_strange(label: Label) -> bool:
     return label.origin in STRANGE or bool(label.sources) and read_in(label) in STRANGE
 
 # %% ../nbs/17a_exchanges.ipynb #638491c9
-def without_quotes(text: str, quoted: list[str]) -> str:
-    "An answer as a model reads it: in our words, when it repeats the beginning of one of the `quoted` errors."
+def without_quotes(text: str, quoted: list[str], acted: bool = False) -> str:
+    "An answer as a model reads it: in our words, when it repeats the beginning of one of the `quoted` errors. `acted`: something had been done by then, and stays so."
     plain = " ".join(text.split())
     found = [error for error in quoted if (begun := " ".join(error.split())[:40]) and begun in plain]
-    return text if not found else f"(That failed: {in_our_words(found[0])}. The person was told how.)"
+    if not found: return text
+    before = "What had been done by then stays done, and what came behind it failed" if acted else "That failed"
+    return f"({before}: {in_our_words(found[0])}. The person was told how.)"
 
 # %% ../nbs/17a_exchanges.ipynb #c2bd2ce6
 def worse(one: str, other: str) -> str:

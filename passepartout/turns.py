@@ -240,7 +240,7 @@ class Turns(Writing):
         "Record what was said, write the rest, and close the turn."
         turn = self.open[signal.meta["turn"]]
         reply = turn.reply()
-        told = without_quotes(str(reply), turn.quoted) if turn.quoted else str(reply)
+        told = without_quotes(str(reply), turn.quoted, turn.acted) if turn.quoted else str(reply)
         try:
             if turn.said: self.heed_answer(turn, told)
             if turn.said or turn.status != "answered" or turn.asked_by_person: self.note(signal, "answer", answer_body(turn, reply, told))
