@@ -46,7 +46,8 @@ async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
 def replace_failed(agent, signal: Signal) -> None:
     "End the plans of this turn that failed before anything was done and that nobody had approved: another one takes their place."
     turn = agent.turn_of(signal)
-    for plan in [p for p in agent.plans.values() if p.failed and not p.replies and not p.approved and turn is not None and turn.id in p.turns]:
+    here = {turn.id, turn.answers} - {""} if turn is not None else set()
+    for plan in [p for p in agent.plans.values() if p.failed and not p.replies and not p.approved and not here.isdisjoint(p.turns)]:
         finish(agent, plan, signal, "stopped", "Another plan was made in its place.")
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #3d7d9fa6
