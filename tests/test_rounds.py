@@ -336,6 +336,19 @@ async def test_what_was_done_before_nobody_answered_is_not_told_as_failed(asked)
     assert earlier(agent).count("YOU: (That failed: ") == 1
 
 
+async def test_what_a_plan_did_is_told_to_later_prompts_also_tomorrow(asked, tmp_path):
+    "A plan brings a short answer along, and to *take half of that back* a model could only guess what that was."
+    (tmp_path / "memex").mkdir(exist_ok=True)
+    step = lambda title: f'(:CALL "org-capture" :ARGS (:TITLE "{title}"))'
+    agent = await asked(f'(:TYPE :PLAN :EXPLANATION "The person wants both noted." :STEPS ({step("bees")} {step("the queen")} (:ANSWER "Noted both.")))', say("Which?"), say("Which one?"))
+    assert await agent.handle("note what we said about the bees and the queen, each by itself please") == "Noted both."
+    await agent.handle("take half of that back, will you")
+    assert "YOU: Noted both.\n(A plan was carried out: 1. Use org-capture with title “bees”. 2. Use org-capture with title “the queen”. 3. " in earlier(agent)
+    agent.turns.spoken.clear()
+    await agent.handle("well, which is it to be?")
+    assert "2. Use org-capture with title “the queen”." in earlier(agent)
+
+
 async def test_what_came_of_a_yes_is_private_when_the_question_was(asked):
     secret = lambda where: ToolResult("the money is in the clock", label=replace(TOOLS, private=True))
     agent = await asked(look("secret"), look("open", "the clock"), say("It is open."), elsewhere=say("elsewhere"), tools={"secret": secret}.items())

@@ -79,6 +79,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     "Run a plan to its end, to the next ask, or to a step that fails. What it answers goes to the person; a plan without an answer goes back to the model."
     from passepartout.plan import read_plan
     from passepartout.plans.planrun import Run, as_word
+    from passepartout.plans.plantext import sentences
     if (turn := agent.turn_of(signal)) is not None and turn.id not in state.turns: state.turns.append(turn.id)
     if state.failed is not None: return stand_still(agent, state, signal, state.failed[1])
     state.at = ""
@@ -90,6 +91,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     except PassepartoutError as error:
         return stand_still(agent, state, signal, error.message)
     finish(agent, state, signal, "done", "")
+    if turn is not None and turn.acted: turn.planned = " ".join(sentences(plan.steps))
     left = f" Left out, because they needed what was skipped: step {', '.join(run.left_out)}." if run.left_out else ""
     done = sum(not reply.get("hole") for reply in state.replies.values())
     if answer is None:
