@@ -343,7 +343,7 @@ async def test_what_a_plan_did_is_told_to_later_prompts_also_tomorrow(asked, tmp
     agent = await asked(f'(:TYPE :PLAN :EXPLANATION "The person wants both noted." :STEPS ({step("bees")} {step("the queen")} (:ANSWER "Noted both.")))', say("Which?"), say("Which one?"))
     assert await agent.handle("note what we said about the bees and the queen, each by itself please") == "Noted both."
     await agent.handle("take half of that back, will you")
-    assert "YOU: Noted both.\n(A plan was carried out: 1. Use org-capture with title “bees”. 2. Use org-capture with title “the queen”. 3. " in earlier(agent)
+    assert "YOU: Noted both.\n(A plan was carried out: 1. Use org-capture with title “bees”. 2. Use org-capture with title “the queen”.)\n" in earlier(agent)
     agent.turns.spoken.clear()
     await agent.handle("well, which is it to be?")
     assert "2. Use org-capture with title “the queen”." in earlier(agent)

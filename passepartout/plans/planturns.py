@@ -91,7 +91,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     except PassepartoutError as error:
         return stand_still(agent, state, signal, error.message)
     finish(agent, state, signal, "done", "")
-    if turn is not None and turn.acted: turn.planned = " ".join(sentences(plan.steps))
+    if turn is not None and turn.acted: turn.planned = " ".join(sentences(tuple([step for step in plan.steps if step.head != "answer"])))
     left = f" Left out, because they needed what was skipped: step {', '.join(run.left_out)}." if run.left_out else ""
     done = sum(not reply.get("hole") for reply in state.replies.values())
     if answer is None:
