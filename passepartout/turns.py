@@ -16,7 +16,7 @@ from datetime import date
 from typing import Any
 
 from .echoes import Echoes
-from .exchanges import STRANGE, Conversations, Exchange, as_it_ended, is_strange, read_in, take_in, without_quotes
+from .exchanges import STRANGE, Conversations, Exchange, as_it_ended, is_strange, read_in, take_in, with_steps, without_quotes
 from .journal import JournalError
 from .messages import APPROVAL_REQUIRED, HEARTBEAT, NETWORK, NOTES, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, FrozenDict, Label, Signal, pick
 from .pastturns import only_refused, only_tried, parts
@@ -77,6 +77,7 @@ class Turn:
     approved: bool = False               # whether it did
     answers: str = ""                    # the turn in which was asked what they approved
     exact: bool | None = None            # whether the person's words are an exact form, once a selector has asked for that
+    planned: str = ""                    # the steps of a plan that was carried out in it
     left: tuple = ()                     # batches that are written with the next one, or as soon as anybody waits
 
     def reply(self) -> Reply:
@@ -241,7 +242,7 @@ class Turns(Writing):
         "Record what was said, write the rest, and close the turn."
         turn = self.open[signal.meta["turn"]]
         reply = turn.reply()
-        told = without_quotes(str(reply), turn.quoted) if turn.quoted else str(reply)
+        told = with_steps(without_quotes(str(reply), turn.quoted, turn.acted) if turn.quoted else str(reply), turn.planned)
         try:
             if turn.said: self.heed_answer(turn, told)
             if turn.said or turn.status != "answered" or turn.asked_by_person: self.note(signal, "answer", answer_body(turn, reply, told))

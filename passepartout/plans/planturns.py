@@ -46,7 +46,8 @@ async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
 def replace_failed(agent, signal: Signal) -> None:
     "End the plans of this turn that failed before anything was done and that nobody had approved: another one takes their place."
     turn = agent.turn_of(signal)
-    for plan in [p for p in agent.plans.values() if p.failed and not p.replies and not p.approved and turn is not None and turn.id in p.turns]:
+    here = {turn.id, turn.answers} - {""} if turn is not None else set()
+    for plan in [p for p in agent.plans.values() if p.failed and not p.replies and not p.approved and not here.isdisjoint(p.turns)]:
         finish(agent, plan, signal, "stopped", "Another plan was made in its place.")
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #3d7d9fa6
@@ -78,6 +79,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     "Run a plan to its end, to the next ask, or to a step that fails. What it answers goes to the person; a plan without an answer goes back to the model."
     from passepartout.plan import read_plan
     from passepartout.plans.planrun import Run, as_word
+    from passepartout.plans.plantext import sentences
     if (turn := agent.turn_of(signal)) is not None and turn.id not in state.turns: state.turns.append(turn.id)
     if state.failed is not None: return stand_still(agent, state, signal, state.failed[1])
     state.at = ""
@@ -89,6 +91,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     except PassepartoutError as error:
         return stand_still(agent, state, signal, error.message)
     finish(agent, state, signal, "done", "")
+    if turn is not None and turn.acted: turn.planned = " ".join(sentences(tuple([step for step in plan.steps if step.head != "answer"])))
     left = f" Left out, because they needed what was skipped: step {', '.join(run.left_out)}." if run.left_out else ""
     done = sum(not reply.get("hole") for reply in state.replies.values())
     if answer is None:

@@ -25,6 +25,7 @@ from ..amounts import counted
 from ..conditions import PassepartoutError
 from ..frozen import Text
 from ..lazy import Regex
+from ..oneline import cut
 from ..plist import read_plist, write_plist
 from ..tuples import NamedTuple
 
@@ -219,10 +220,12 @@ def proposal_text(body: dict, width: int, told: bool) -> str:
 def result_line(data: Any, most: int = 60) -> str:
     "What a step made, in at most so many characters."
     if isinstance(data, dict):
-        return " · ".join(filter(None, [result_line(each, most) for each in data.values() if each not in ([], ())]))[:most]
+        words = [each for each in data.values() if each not in ([], ()) and not isinstance(each, (int, float))] or list(data.values())
+        return cut(" · ".join(filter(None, [result_line(each, most) for each in words])), most)
     if isinstance(data, (list, tuple)):
-        return f"{counted(len(data), 'item')}: {result_line(data[0], most)}"[:most] if data else "nothing"
-    return " ".join(clean("" if data is None else str(data)).split())[:most]
+        many = f"{counted(len(data), 'item')}: " * (len(data) > 1)
+        return cut(f"{many}{result_line(data[0], most)}", most) if data else "nothing"
+    return cut(" ".join(clean("" if data is None else str(data)).split()), most)
 
 # %% ../../nbs/terminal/20_render.ipynb #cd684b4c
 def _granted(body: dict) -> str:
