@@ -10,14 +10,14 @@ __all__ = ['EMPTY', 'BUCKETS', 'FEW', 'NOTHING', 'State', 'Change', 'find', 'rel
            'next_index', 'regroup', 'with_attribute', 'MemoryConflict', 'differs', 'moved', 'carry_over']
 
 # %% ../nbs/06e_changes.ipynb #a8f28431
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
 from rpds import HashTrieMap, HashTrieSet
 
 from .conditions import PipelineError
-from .messages import Label, NOTES, pick
+from .messages import NOTES, FrozenDict, Label, pick
 from .objects import DIGEST, MemoryObject, Node, canonical, hashed_bytes, index_keys, indexable, matches
 from .tuples import NamedTuple
 
@@ -38,7 +38,11 @@ class Change:
 
     def __init__(self, base: State):
         self.base = base
-        self.objects, self.stale, self.written, self.listed, self.log = {}, set(), set(), set(), []
+        self.objects: dict[str, MemoryObject | None] = {}
+        self.stale: set[str] = set()
+        self.written: set[str] = set()
+        self.listed: set[str] = set()
+        self.log: list[tuple] = []
 
 # %% ../nbs/06e_changes.ipynb #6857ba02
 def find(change: Change, ident: str | None) -> MemoryObject | None:
@@ -207,7 +211,7 @@ def bucket(value: Any) -> int:
     return hash(value) & BUCKETS - 1
 
 # %% ../nbs/06e_changes.ipynb #4128f311
-def places(these: Mapping, those: Mapping) -> set[tuple[str, int]]:
+def places(these: FrozenDict, those: FrozenDict) -> set[tuple[str, int]]:
     "(name, bucket) for the values of those attributes that are other ones in `those`."
     found = set()
     for name, value in these.items():

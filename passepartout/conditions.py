@@ -11,12 +11,14 @@ __all__ = ['PassepartoutError', 'PipelineError', 'ProtocolError', 'LLMError', 'G
 
 # %% ../nbs/01_conditions.ipynb #c01f2fa6
 from contextvars import ContextVar
+from typing import Any
 
 from .tuples import NamedTuple
 
 # %% ../nbs/01_conditions.ipynb #f73aad2e
 class PassepartoutError(Exception):
     "Root of every deliberate error. `message` is a sentence for the person; `str(error)` gives the same text."
+    label: Any                          # whose words the message quotes, where it quotes any
 
     def __init__(self, message: str):
         super().__init__(message)

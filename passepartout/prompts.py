@@ -167,7 +167,9 @@ def read(path: Path, turn: str) -> Iterator[Asked]:
 class Prompts:
     "The prompts of one agent. `path`: the file that they go to; without one the last ones are kept in memory. `outdated`: was something erased meanwhile?"
     def __init__(self, path: Path | None = None, pause: float = 2.0, outdated: Callable[[], bool] = lambda: False):
-        self.outdated, self.path, self.pause, self.waiting, self.next, self.lock, self.thread, self.base = outdated, path, pause, [], 0.0, threading.Lock(), None, Base()
+        self.outdated, self.path, self.pause, self.next, self.lock, self.base = outdated, path, pause, 0.0, threading.Lock(), Base()
+        self.waiting: list[Asked] = []
+        self.thread: threading.Thread | None = None
 
     def keep(self, asked: Asked) -> None:
         "Remember what is about to be sent."

@@ -10,6 +10,7 @@ __all__ = ['TO_LOWER', 'TO_UPPER', 'VOCABULARY', 'SMALLEST_SINGLE', 'PlistError'
 
 # %% ../nbs/01b_symbols.ipynb #20e4974e
 import struct
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from .conditions import ProtocolError
@@ -68,6 +69,7 @@ class Named(str):
     "A string that carries how it is printed."
 
     __slots__ = ("printed",)
+    printed: str
 
     def __repr__(self):
         return self.printed
@@ -89,7 +91,8 @@ class Keyword(Named):
     """
 
     __slots__ = ("folded",)
-    _interned = MappingProxyType({})
+    folded: str                         # what it is compared by
+    _interned: Mapping[str, "Keyword"] = MappingProxyType({})
 
     def __new__(cls, text: str):
         return cls.exact(fold(text[1:] if text[:1] == ":" else text).replace("_", "-"))

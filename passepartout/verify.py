@@ -33,7 +33,7 @@ MANDATORY = ("policy", "secrets", "permissions", "paths", "network", "shell", "p
 
 class Manifest(dict):
     "The mandatory gates that an agent was booted with, by name. `sound` is the registry, and its version, that was found in order, with the chains that were put together for it, see `chain_for`."
-    sound = (None, -1, {})
+    sound: tuple[Any, int, dict] = (None, -1, {})
 
     def is_sound(self, registry: Any) -> bool:
         "Was this registry, as it is now, found in order?"

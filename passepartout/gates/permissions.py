@@ -325,6 +325,8 @@ def permissions_skill(mine: Permissions) -> Skill:
 # %% ../../nbs/gates/permissions.ipynb #98ae4564
 class KeptOut:
     "Is a file kept from a call, by which rule? `remark` tells which rules kept how many."
+    files: dict[str, str]                # path -> the rule that keeps it out
+
     def __init__(self, rules: Sequence[Ready], args: Mapping[str, Any], memex: str):
         self.rules, self.args, self.memex, self.files = rules, args, memex, {}
 

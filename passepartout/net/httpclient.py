@@ -37,6 +37,9 @@ def load_the_rest() -> None:
 # %% ../../nbs/net/11ca_httpclient.ipynb #f8003b59
 class Connections:
     "The connections of one agent. `verify` as httpx takes it."
+    waiting: set[Any]
+    received: set[Any]
+
     def __init__(self, verify: Any = True):
         self.verify, self._client, self._loop = verify, None, None
         self.waiting, self.received = set(), set()            # questions that have no answer yet, and those of them for which something came in

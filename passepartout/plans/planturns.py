@@ -10,6 +10,7 @@ __all__ = ['execute_plan', 'replace_failed', 'begin', 'carry_on', 'finish', 'sta
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #564b2fbf
 import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..act import tell
@@ -207,6 +208,8 @@ class Agreeing(Judging):
 # %% ../../nbs/plans/17dd_planturns.ipynb #91ad6d73
 class Resuming(Agreeing):
     "How a plan goes on after an approval."
+    waiting_for: Callable[[Any], PlanState | None]        # in `Plans`
+
     def given_action(self, signal: Signal) -> Action | None:
         "As in `Asks`; besides, the result of a step that was approved goes back into its plan."
         turn = self.turns.of(signal)
@@ -241,6 +244,8 @@ class Resuming(Agreeing):
 # %% ../../nbs/plans/17dd_planturns.ipynb #2585d1b5
 class Plans(Resuming):
     "Plans of an agent: begun, judged, asked about, taken up again."
+    unfinished_plans: Callable[[], Sequence[PlanState]]        # on the page of the desk
+
     def going_on(self, signal: Signal, which: Any) -> PlanState | None:
         "The plan that may go on in the turn of `signal`. Nothing that a model says makes one go on."
         turn = self.turns.of(signal)

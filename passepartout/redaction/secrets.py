@@ -100,6 +100,9 @@ def unseen(text: str, at: int, edge: int, clean: Mapping) -> tuple[list[tuple[st
 # %% ../../nbs/redaction/04c_secrets.ipynb #adce3579
 class Remembering(Finder):
     "A finder that knows in which texts it found nothing."
+    _clean: set[str]
+    _blocks: dict[tuple[str, str], bool]
+
     def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000):
         super().__init__(secrets, most)
         self._clean, self._blocks, self._head, self._last, self.edge = set(), {}, "", None, max(300, 2 * self.known.longest)

@@ -184,6 +184,8 @@ def answer(running, said: dict) -> None:
 # %% ../../nbs/shell/run.ipynb #3dd6c93d
 class Prepared:
     "A script with all that its process will need: the socket and pipes to it, and where its words will go."
+    late: list[Simple]
+
     def __init__(self, script: Script, files: Sequence[OpenedPath], limits: Limits, again: Again = never):
         self.items, self.late, self.again = [], [], again
         self.items = job_items(script, late=self.late)

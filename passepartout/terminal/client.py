@@ -146,6 +146,8 @@ class Calls(Renewed):
 # %% ../../nbs/terminal/20ca_client.ipynb #1dc2d362
 class Connected:
     "What is known of an agent at the other end, and the link to it."
+    acted: set[str]                      # turns that did something
+    denied: set[str]                     # and turns that were refused
     upkeep, diagnostics, daemon = None, (), True
     def __init__(self, link: Calls, settings: Any):
         self.link, self.settings, self.hint, self.provider_cascade = link, settings, None, ()

@@ -23,6 +23,8 @@ from .rows import Bar, Rows
 # %% ../../nbs/tui/picker.ipynb #493367ad
 class Narrowed(ModalScreen):
     "A line to type in, and what is found below it."
+    fill: Callable
+
     def __init__(self, title: str, find: Callable[[str], Awaitable[Iterable[Entry]]], words: str = "",
                  hint: str = "Enter picks, Escape goes back"):
         super().__init__()
@@ -43,6 +45,8 @@ class Narrowed(ModalScreen):
 # %% ../../nbs/tui/picker.ipynb #74a09ae3
 class Finding(Narrowed):
     "What is found for the words of now."
+    pick: Callable
+
     def on_input_changed(self, event: Input.Changed) -> None: self.run_worker(self.fill(event.value), exclusive=True)
 
     async def fill(self, words: str, pause: float = 0.08, pick: bool = False) -> None:
