@@ -205,7 +205,9 @@ class RestartFrame(_Extent):
     __slots__ = ("functions", "invoked", "pending", "value")
 
     def __init__(self, functions: dict):
-        self.alive = self.parent = self.invoked = self.pending = self.value = None
+        self.alive, self.parent, self.value = False, None, None
+        self.invoked: str | None = None
+        self.pending: _Transfer | None = None
         self.functions = functions
 
     def __enter__(self):

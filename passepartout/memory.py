@@ -248,7 +248,7 @@ def load(memory: Memory) -> int:
     with memory.lock:
         memory.state = memory.saved = next_state(change)
         memory.clock = memory.unsaved_since = memory.clock + 1
-        memory.history.clear(), memory.doubtful.clear(), memory.snapshots.clear()
+        for each in (memory.history, memory.doubtful, memory.snapshots): each.clear()
         memory.discarded = None
     return len(found)
 

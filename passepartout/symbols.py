@@ -21,8 +21,10 @@ class PlistError(ProtocolError):
     "Text that is not an acceptable property list, or a value that cannot be printed as one (then `position` is None)."
 
     def __init__(self, message: str, text: str | None = None, position: int | None = None):
-        self.position, self.line, self.column = position, None, None
-        if position is not None:
+        self.position: int | None = position
+        self.line: int | None = None
+        self.column: int | None = None
+        if position is not None and text is not None:
             self.line = text.count("\n", 0, position) + 1
             self.column = position - text.rfind("\n", 0, position)
             message = f"Line {self.line}, column {self.column}: {message}"

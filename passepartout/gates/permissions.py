@@ -78,7 +78,8 @@ class ReadyRules:
                 for k, v in tiers.items()}, book, roots, grants, commands
         self.looked_up = looked_up(roots)
         self._ready: dict[str, tuple[Tool, tuple[Ready, ...], str]] = {}
-        self._tried, self._problems = None, ()
+        self._tried: Any = None                          # the state of the tools for which the rules were looked through
+        self._problems: tuple[str, ...] = ()
         self._latest: tuple[Any, str, str | None] = (None, "", None)
         self.agreed: Callable[[Action, Signal, str], str | None] = lambda action, signal, rule: None       # the plan whose approval answers for this step
 

@@ -91,6 +91,7 @@ def begin_vectors(path: Path | None, model: str) -> sqlite3.Connection | None:
         raise
     if same: return db
     db.close()
+    return None
 
 # %% ../../nbs/indexing/08q_embeddings.ipynb #702b257c
 def open_vectors(path: Path | None, model: str) -> sqlite3.Connection:

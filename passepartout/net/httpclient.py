@@ -119,7 +119,9 @@ class _Watch:
     "Hands the pieces of one answer to `take` and watches the time: `limit` holds until the first word, from then on no pause may be longer than `idle` seconds."
     def __init__(self, take: Callable[[Any], bool | None], idle: float):
         self.take, self.idle, self.loop = take, idle, asyncio.get_running_loop()
-        self.begun, self.last, self.timer, self.limit = False, 0.0, None, None
+        self.begun, self.last = False, 0.0
+        self.timer: asyncio.TimerHandle | None = None
+        self.limit: Any = None              # an `asyncio.Timeout`, set by whoever waits
 
     def taken(self, data: Any) -> bool:
         "Hand a piece on; whether it was the last."

@@ -86,7 +86,9 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
         plan = state.plan or read_plan(state.written, agent.tools)
         run = Run(plan, Reading(agent, state, plan, signal))
         answer = await run.start()
-    except StepAsks as asks: return await wait(agent, state, signal, asks)
+    except StepAsks as asks:
+        await wait(agent, state, signal, asks)
+        return None
     except PassepartoutError as error:
         return stand_still(agent, state, signal, error.message)
     finish(agent, state, signal, "done", "")
@@ -95,7 +97,8 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     if answer is None:
         return tool_output(agent, signal.evolve(label=agent.influence(signal)), "plan",
                            ToolResult(f"The plan was carried out in {counted(done, 'step')}.{left}", label=agent.influence(signal)))
-    return await tell(agent, signal.evolve(label=signal.label.join(label_of(answer))), as_word(answer) + left)
+    await tell(agent, signal.evolve(label=signal.label.join(label_of(answer))), as_word(answer) + left)
+    return None
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #1a7a1762
 def finish(agent, state: PlanState, signal: Signal, how: str, why: str) -> None:

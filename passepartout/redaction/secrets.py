@@ -105,7 +105,8 @@ class Remembering(Finder):
 
     def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000):
         super().__init__(secrets, most)
-        self._clean, self._blocks, self._head, self._last, self.edge = set(), {}, "", None, max(300, 2 * self.known.longest)
+        self._clean, self._blocks, self._head, self.edge = set(), {}, "", max(300, 2 * self.known.longest)
+        self._last: str | None = None
 
     def is_clean(self, text: str) -> bool:
         "Is there nothing secret in `text`? Blocks that were clean before, after the same words, are not looked through again."

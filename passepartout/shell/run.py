@@ -192,7 +192,8 @@ class Prepared:
         self.redirects, self.files, self.limits, self.outcome = list(file_redirects(script)), list(files), limits, Outcome()
         if len(self.redirects) != len(self.files):
             raise ShellError(f"The script opens {len(self.redirects)} files, and {len(self.files)} were cleared; nothing was run.")
-        self.process = self.first = None
+        self.process: asyncio.subprocess.Process | None = None
+        self.first: int | None = None                     # a descriptor of the first process in the sandbox
         self.report: dict = {}
         self.control, self.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         (self.out, out), (self.err, err) = os.pipe(), os.pipe()

@@ -28,7 +28,8 @@ class Narrowed(ModalScreen):
     def __init__(self, title: str, find: Callable[[str], Awaitable[Iterable[Entry]]], words: str = "",
                  hint: str = "Enter picks, Escape goes back"):
         super().__init__()
-        self.titled, self.find, self.words, self.hint, self.shown = title, find, words, hint, None
+        self.titled, self.find, self.words, self.hint = title, find, words, hint
+        self.shown: str | None = None       # the words for which the rows were found
 
     def compose(self) -> Any:
         yield Bar(id="head")
