@@ -12,6 +12,7 @@ __all__ = ['EXHAUSTED', 'backend_cascade_call', 'passed_over', 'exhausted', 'Vot
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from .cascade.askone import heard, one_provider, providers
@@ -32,6 +33,8 @@ async def backend_cascade_call(agent, prompt: str, *,
     failures, dear, turn = [], [], turn_in(agent, context)
     begun = since = time.monotonic()
     draft = agent.draft_of(context) if hasattr(agent, "draft_of") else None
+    if (beforehand := getattr(agent.model_selector, "beforehand", None)) is not None:
+        with suppress(Exception): await beforehand(context)          # it will say so when it is asked
     for name in providers(agent, cascade, context):
         try: answer = await one_provider(agent, name, prompt, system_prompt, context, begun, draft, turn, shorter)
         except BackendFailure as failure:

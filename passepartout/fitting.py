@@ -239,8 +239,7 @@ def exact_form(agent: Any, signal: Signal) -> Any:
 def install_providers(agent: Any) -> None:
     "Register the engines that come with the program, and set up the models that the settings name."
     from passepartout.providers.reflex import make_reflex
-    known = lambda: agent.upkeep is None or agent.upkeep.known
-    register_backend(agent, "reflex", make_reflex(agent.today, partial(surroundings, agent), known), inline=True, local=True, blind=True)
+    register_backend(agent, "reflex", make_reflex(agent.today, partial(surroundings, agent), agent.in_moments), inline=True, local=True, blind=True)
     agent.exact_form = partial(exact_form, agent)
     install_models(agent)
     if agent.settings.scripted_file is not None: install_script(agent)

@@ -197,6 +197,10 @@ class Notes(Conversing):
             with resolve(self.roots[:1], file, "read") as opened: return (self.note_cache or NoteCache()).read(opened).outline
         except (PassepartoutError, OSError): return None
 
+    def in_moments(self) -> bool:
+        "Whether the notes can be asked without waiting for them; also where there is no index, since then they are read as they are needed."
+        return (upkeep := getattr(self, "upkeep", None)) is None or upkeep.quick
+
     def indexed(self):
         "The index of the notes, brought up to date, or None when there is none that can be asked."
         if (upkeep := getattr(self, "upkeep", None)) is None: return None

@@ -76,6 +76,7 @@ class Turn:
     request: str = ""                    # what the person had asked for, in a turn that their approval began
     approved: bool = False               # whether it did
     answers: str = ""                    # the turn in which was asked what they approved
+    exact: bool | None = None            # whether the person's words are an exact form, once a selector has asked for that
     left: tuple = ()                     # batches that are written with the next one, or as soon as anybody waits
 
     def reply(self) -> Reply:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -404,6 +405,23 @@ async def test_the_tiers_of_the_settings_choose_the_model_and_exact_forms_need_n
         assert [body["model"] for _, body in server.asked] == ["large", "small"] and "said by small" in reply
         await agent.handle("todo buy tea")
         assert len(server.asked) == 2 and "buy tea" in "".join(path.read_text() for path in (tmp_path / "notes").rglob("*.org"))
+        await agent.close()
+
+
+async def test_a_sentence_that_may_be_an_exact_form_keeps_nobody_waiting_while_the_notes_are_read(tmp_path):
+    async with serving(lambda head, body: whole(text="A model's words.")) as server:
+        agent = await boot(tmp_path, server.url, provider_cascade="mine,reflex", tiers="exact=reflex")
+        (tmp_path / "notes" / "new.org").write_text("* TODO Quince\n")
+        reading, go = threading.Event(), threading.Event()
+        agent.upkeep.show = lambda *file: (reading.set(), go.wait(30))
+        task = asyncio.create_task(agent.handle("done Quince"))
+        for _ in range(1_000):
+            if reading.is_set(): break
+            await asyncio.sleep(0.01)
+        assert reading.is_set() and not task.done()
+        go.set()
+        await task
+        assert not server.asked and "DONE Quince" in (tmp_path / "notes" / "new.org").read_text()
         await agent.close()
 
 

@@ -227,6 +227,25 @@ async def test_closing_does_not_wait_for_the_first_reading(tmp_path, line):
     assert known < 400 and not [t for t in threading.enumerate() if t.name in ("passepartout-look", "passepartout-watch")]
 
 
+async def test_who_is_read_while_somebody_reads_many_new_notes_keeps_nobody_waiting(tmp_path):
+    many(tmp_path / "memex", files=3)
+    agent, reading, go = await Agent.boot(**places(tmp_path)), threading.Event(), threading.Event()
+    agent.upkeep.refresh()
+    assert agent.in_moments()
+    (tmp_path / "memex" / "new.org").write_text("* TODO Quince\n")
+    agent.upkeep.show = lambda *file: (reading.set(), go.wait(30))
+    look = agent.upkeep.start(agent.upkeep.refresh, "look")
+    await until(reading.is_set, "that the new note is read")
+    assert not agent.in_moments()
+    task = asyncio.create_task(agent.handle("done with quince"))
+    for _ in range(5): await asyncio.sleep(0.02)                # the loop is free meanwhile
+    assert not task.done()
+    go.set()
+    assert "Quince" in await task and "DONE Quince" in (tmp_path / "memex" / "new.org").read_text()
+    look.join(30)
+    await agent.close()
+
+
 @pytest.mark.slow
 async def test_memory_answers_while_the_notes_are_read_for_the_first_time(tmp_path):
     many(tmp_path / "memex", files=3)

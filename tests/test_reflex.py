@@ -1,6 +1,10 @@
 """The grammar and its backend against text of every kind."""
+import ast
+import functools
+import re
 import time
 from datetime import date, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -213,6 +217,25 @@ def test_time_grows_with_the_length_only():
             text = head + unit * (19_000 // len(unit))
             assert seconds(text) < 5, (head, unit)          # quadratic would be minutes
         assert seconds(unit * (1_000_000 // len(unit))) < 5
+
+
+@functools.cache
+def beginnings():
+    "The first words of what people say in the tests of this grammar, one to four of them."
+    texts = [node.value for file in Path(__file__).parent.glob("test_[sfr]*.py") for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    said = [text.split() for text in texts if len(text) < 90 and "\n" not in text and re.match(r"[A-Za-zÄÖÜäöü']+ \w", text)]
+    return sorted({" ".join(words[:n]) for words in said for n in (1, 2, 3, 4)})
+
+
+LITTLE = "a an the to on in at of for as with and or by from my is it that this not all new every next note task priority monday tomorrow 1 12 9:30 , ; : ? ! - “ ” \" ' # [ ] ( ) / x.org milk".split()
+
+@settings(max_examples=examples(4_000))
+@given(st.deferred(lambda: st.sampled_from(beginnings())), st.lists(st.tuples(st.lists(st.sampled_from(LITTLE), min_size=1, max_size=2), st.integers(1, 40), st.sampled_from((" ", "  ", " " * 7, " " * 50, "\t", "\n"))), min_size=1, max_size=3), st.sampled_from(("", "x", "x?", "to b", "a")))
+def test_no_sentence_takes_long_however_often_its_little_words_are_said(begin, runs, end):
+    text = " ".join([begin, *[between.join(words * often) for words, often, between in runs], end])
+    begun = time.thread_time()
+    understand(text, TODAY, KNOWN); exact_form(text, TODAY, KNOWN)
+    assert time.thread_time() - begun < 5                       # twenty times “a” behind “please mark the” took ten seconds, and each more doubled it
 
 
 def test_the_signal_says_which_half_answers():

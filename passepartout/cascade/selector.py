@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..conditions import PassepartoutError
+from ..limits import in_thread
 
 # %% ../../nbs/cascade/13g_selector.ipynb #55c1f6a6
 TIERS, KINDS = ("reflex", "small", "large"), ("exact", "user-input", "chat-message", "tool-output", "tool-error", "heartbeat")
@@ -37,15 +38,20 @@ def read_tier(entries: Iterable[str]) -> dict[str, str | None]:
 class Tiers:
     "A selector by tiers. `exact(signal)` says whether the person's request, of which the signal may be the result, is an exact form; `blind` names who reads no prompt."
     def __init__(self, kinds: Mapping[str, str], small: Mapping[str, str | None], large: Mapping[str, str | None],
-                 exact: Callable[[Any], Any] | None = None, blind: Callable[[str], bool] = lambda name: name == "reflex"):
-        self.kinds, self.exact, self.blind, self.models = dict(kinds), exact, blind, {"small": dict(small), "large": dict(large),
-                "reflex": {}}
+                 exact: Callable[[Any], Any] | None = None, blind: Callable[[str], bool] = lambda name: name == "reflex",
+                 quick: Callable[[], bool] = lambda: True):
+        self.kinds, self.exact, self.blind, self.quick = dict(kinds), exact, blind, quick
+        self.models = {"small": dict(small), "large": dict(large), "reflex": {}}
         self.last = None, "large"            # it is asked for each provider, and reading a sentence takes longer than all the rest
 
     def tier(self, context: Any) -> str:
         "The tier for a signal; large for one of no known kind, and for what is no signal."
         if self.last[0] is not context: self.last = context, self.judged(context)
         return self.last[1]
+
+    async def beforehand(self, context: Any) -> None:
+        "Find the tier of a signal out in a thread, where its sentence would have to wait for the notes: `quick()` says whether they can be asked in moments."
+        if "exact" in self.kinds and self.last[0] is not context and not self.quick(): self.last = context, await in_thread(self.judged, context)
 
     def judged(self, context: Any) -> str:
         "The same, found out anew."
@@ -65,12 +71,12 @@ class Tiers:
         return tuple(sorted(names, key=lambda name: not first(name)))
 
 # %% ../../nbs/cascade/13g_selector.ipynb #5f94d624
-def tiers_of(settings: Any, exact: Callable[[Any], Any] | None = None) -> tuple[Tiers | None, list[str]]:
-    "(the selector that the settings ask for, or `None`; sentences about what cannot be read). When no tier names anybody and nothing needs no model, there is nothing to select."
+def tiers_of(settings: Any, exact: Callable[[Any], Any] | None = None, quick: Callable[[], bool] = lambda: True) -> tuple[Tiers | None, list[str]]:
+    "(the selector that the settings ask for, with the two questions that it asks, or `None`; sentences about what cannot be read). When no tier names anybody and nothing needs no model, there is nothing to select."
     small, large = read_tier(settings.tier_small), read_tier(settings.tier_large)
     kinds, wrong = read_tiers(settings.tiers)
     if not small and not large and "reflex" not in kinds.values(): return None, wrong
     def plainly(signal: Any) -> Any:
         try: return exact(signal) if exact is not None else None
         except PassepartoutError: return None
-    return Tiers(kinds, small, large, plainly), wrong
+    return Tiers(kinds, small, large, plainly, quick=quick), wrong

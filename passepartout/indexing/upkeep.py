@@ -51,6 +51,13 @@ class Refreshing:
         self.known = self.known or only is None
         return done
 
+    @property
+    def quick(self) -> bool:
+        "Whether asking the index takes moments: the notes were looked at since this process began, and nobody else reads or writes them into it just now."
+        if not self.known or not self.index.lock.acquire(blocking=False): return False
+        self.index.lock.release()
+        return True
+
     def start(self, work: Callable[[], Any], name: str) -> threading.Thread:
         "Run `work` in a thread that does not keep the process alive; a failure is a line in the log."
         def guarded():

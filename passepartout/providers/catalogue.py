@@ -19,6 +19,7 @@ from typing import Any
 
 from ..backends import BackendFailure, provider_name, register_backend
 from ..conditions import PassepartoutError
+from ..context import turn_in
 from ..messages import USER_INPUT, FrozenDict
 from .ahead import Beforehand, ReadsAhead
 from ..records import record
@@ -190,10 +191,14 @@ def choose_tiers(agent: Any, names: Sequence[str]) -> list[str]:
     def exact(signal: Any) -> Any:
         "Whether what the person wrote, to which this is what came of it, is an exact form."
         if agent.exact_form is None: return None
-        return agent.exact_form(signal if signal.sensor == USER_INPUT
-                                else signal.evolve(payload=FrozenDict(sensor=USER_INPUT, text=agent.asked(signal))))
+        turn = turn_in(agent, signal)
+        if turn is not None and turn.exact is not None: return turn.exact or None
+        found = agent.exact_form(signal if signal.sensor == USER_INPUT
+                                 else signal.evolve(payload=FrozenDict(sensor=USER_INPUT, text=agent.asked(signal))))
+        if turn is not None: turn.exact = found is not None
+        return found
     blind = lambda name: (backend := agent.backends.get(name)) is not None and backend.blind
-    chosen, wrong = tiers_of(agent.settings, exact)
+    chosen, wrong = tiers_of(agent.settings, exact, agent.in_moments)
     if chosen is None or not any(map(blind, names)) and not chosen.models["small"] and not chosen.models["large"]: return wrong
     agent.model_selector, chosen.blind = chosen, blind
     return wrong + [f"tier_{tier} names {name}, and provider_cascade does not, so {name} is never asked." for tier in ("small", "large")

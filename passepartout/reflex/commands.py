@@ -65,7 +65,7 @@ _TAG_WORD = Regex(r"[\w@%]+", re.UNICODE)
 _WORD = r"(?:priority\s+)?\[?#?(a|b|c|1|2|3|highest|high|top|medium|normal|lowest|low|none|no|urgent|important)\]?(?:\s+prio(?:rity)?)?"
 _PRIORITY_ON = Regex(rf"(?:set|put|give)\s+(?:the\s+|a\s+)?prio(?:rity)?\s+{_WORD}\s+(?:on|for|to)\s+(.+)", re.I)
 _PRIORITY_OF = Regex(rf"(?:(?:set|change|put|make)\s+)?(?:the\s+|a\s+)?(?:property\s+)?prio(?:rity)?\s+(?:of|on|for)\s+(.+?)\s+(?:to|as|=)\s+{_WORD}", re.I)
-_MAKE = Regex(rf"(?:make|give|set|mark|put|flag)\s+(.+?)\s+(?:(?:to|as|at|on|with|a|the|an?)\s+)*{_WORD}", re.I)
+_MAKE = Regex(rf"(?:make|give|set|mark|put|flag)\s+(.+?)\s+(?:(?:to|as|at|on|with|the|an?)\s+)*{_WORD}", re.I)
 _BRACKETS = Regex(r"\[#([A-C])\]\s+(.+)|(.+?)\s+\[#([A-C])\]", re.I)
 _PRIORITISE = Regex(r"prioriti[sz]e\s+(.+)", re.I)
 _STEP = Regex(r"(raise|increase|bump|lower|decrease|reduce)\s+(?:the\s+)?prio(?:rity)?\s+(?:of|for|on)\s+(.+)", re.I)

@@ -115,7 +115,7 @@ def of_models(proposal: dict, around: Surroundings) -> dict:
             f", and {' and '.join(around.unheard)} gave no answer that could be used: passepartout trace, or /trace in the chat, says why")}}
 
 # %% ../../nbs/reflex/grammar.ipynb #d743074d
-_WIDE = Regex(r"[^\S\n]{40,}")
+_WIDE = Regex(r"[^\S\n]{8,}")
 
 # %% ../../nbs/reflex/grammar.ipynb #6fb06e85
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:

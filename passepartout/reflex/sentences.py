@@ -60,11 +60,11 @@ def timed(request: Request) -> dict | None:
     return None if first not in _WRITES and get_close_matches(first, _WRITES, 1, 0.8) else appointment(request)
 
 # %% ../../nbs/reflex/sentences.ipynb #cdac6866
-_UNDER_BEHIND = Regex(r"(?:please\s+)?(?:(?:add|create|make)\s+(?:an?\s+)?(?:new\s+)?)?(todo|task|note)\s*(?::|\s)\s*(?:to\s+)?([^:\"“”]{2,200}?)\s+(?:under|below|beneath)\s+(?:(?:the|my|our)\s+)?([^:\"“”]{1,80}?)[.!]?", re.I)
+_UNDER_BEHIND = Regex(r"(?:please\s+)?(?:(?:add|create|make)\s+(?:an?\s+)?(?:new\s+)?)?(todo|task|note)(?:\s*:\s*|\s+)(?:to\s+)?(?=\S)([^:\"“”]{2,200}?)\s+(?:under|below|beneath)\s+(?:(?:the|my|our)\s+)?(?=\S)([^:\"“”]{1,80}?)[.!]?", re.I)
 
 def under_behind(request: Request, around: Surroundings) -> dict | None:
     "todo X under Y: the offer to put it there, if something is called Y"
-    if len(request.text) > 300 or not (found := _UNDER_BEHIND.fullmatch(request.text.strip())): return None
+    if len(line := request.text.strip()) > 300 or "\n" in line or not (found := _UNDER_BEHIND.fullmatch(line)): return None
     there = settled(lambda around: [look_up(around, Command("under", found[3], ""), request.today)], around)
     if not isinstance(there, list) or there[0].way != 0 or there[0].kind not in ("one", "several"): return None
     return decline(f"Did you mean “add a {'note' if found[1].lower() == 'note' else 'task'} under {found[3]}: {found[2]}”? Say “yes”, and I'll do it.")
