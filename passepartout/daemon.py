@@ -41,7 +41,7 @@ class Reaching(Door, Counter):
     "Where an agent is told of, and from where it can be reached."
     untell: Callable[[], None]        # ends the telling
 
-    def open_ways(self, agent: Agent) -> list:
+    def open_ways(self) -> list:
         "The gateways of the settings, as tasks that end with the agent."
         from passepartout.serving.telegram import open_gateways
         return open_gateways(self, log=lambda text: self.log("gateway", "warning", what=text))
@@ -88,7 +88,7 @@ class Settled(Following):
         install(agent)
         Heart(agent).start()
         for task in self.porters: task.cancel()
-        self.porters = self.open_ways(agent) if agent.settings.gateway else []
+        self.porters = self.open_ways() if agent.settings.gateway else []
         if agent.upkeep is not None: agent.upkeep.lost.append(self.missed)
         agent.watch(lambda kind, body, turn: self.unshown.add(body["approval"]) if kind == "job-ask" else None)       # whoever looks next sees its code
         self.tell_about(agent)

@@ -194,7 +194,7 @@ async def _answer(response: Any, taken: Callable[[Any], bool], times: Times, ali
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         raise HttpFailed("the answer is packed, although that was not asked for")
-    if response.status_code != 200: await _refused(response, times)
+    if response.status_code != 200: await _refused(response)
     if kind in _STREAMS:
         await _pieces(response, kind == "text/event-stream", taken, times, alive)
         return True
@@ -248,7 +248,7 @@ async def _whole(response: Any, most: int) -> bytes:
     return bytes(body)
 
 # %% ../../nbs/net/11ca_httpclient.ipynb #584ccfee
-async def _refused(response: Any, times: Times) -> None:
+async def _refused(response: Any) -> None:
     "Raise `HttpFailed` with what a server says that does not answer."
     import time
     status, headers = response.status_code, {name.lower(): value for name, value in response.headers.items()}
