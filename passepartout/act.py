@@ -261,7 +261,9 @@ async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Sign
     if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark:
         raise GateError("A system action runs only with a clearance from the gate chain.", gate_name="verify")
     command = cleared.action.payload.get("action")
-    if command == MESSAGE: return log_about(agent, signal, f"ACT [system]: {cleared.action.payload['text']}")
+    if command == MESSAGE:
+        log_about(agent, signal, f"ACT [system]: {cleared.action.payload['text']}")
+        return None
     if command == "eval": return tool_error(signal, "system", "Text is never evaluated here.")
     return tool_error(signal, "system", f"There is no system command {command}.")
 
@@ -309,7 +311,9 @@ async def act_gate(agent, signal: Any) -> Signal | None:
     if pick(fields["payload"], "sensor") is HEARTBEAT: return None
     if fields["status"] is REQUIRES_APPROVAL and isinstance(signal.verdict, ApprovalRequired):
         return await ask_person(agent, signal, signal.verdict)
-    if fields["approved_action"] is None: return await explain_nothing(agent, signal)
+    if fields["approved_action"] is None:
+        await explain_nothing(agent, signal)
+        return None
     for _ in range(2):
         try: return await act_once(agent, signal)
         except Overtaken as error: log_about(agent, signal, f"ACT: an edit was overtaken and is made again: {error}")
@@ -330,7 +334,8 @@ async def act_once(agent, signal: Signal) -> Signal | None:
     if verdict.action is not approved and verdict.action.hash != approved_hash(agent, signal):
         return await changed_underway(agent, permit, verdict.action, signal)
     try: return redacted(agent, as_feedback(agent, await dispatch_action(agent, permit, signal), verdict.action, signal))
-    except NotAsShown as error: return await ask_again(agent, signal, verdict, error)
+    except NotAsShown as error: await ask_again(agent, signal, verdict, error)
+    return None
 
 # %% ../nbs/17_act.ipynb #5d5be2c4
 def redacted(agent, result: Signal | None) -> Signal | None:

@@ -129,7 +129,9 @@ class Calendar(NamedTuple):
 # %% ../nbs/08b_agenda.ipynb #b2b35505
 def make_calendar(outline: Outline) -> Calendar:
     "Sort the dates of a file into what can be found by day and what cannot."
-    events, tasks, always = [], [], []
+    events: list[tuple[date, int, Stamp, Node]] = []
+    tasks: list[tuple[date, int, Stamp, Node]] = []
+    always: list[tuple[date, int, Stamp, Node]] = []
     for number, (stamp, node) in enumerate(live_dates(outline) + live_expressions(outline)):
         moves = stamp.repeat or stamp.until_day or stamp.kind == "scheduled" and stamp.warn
         (always if moves else events if stamp.kind == "plain" else tasks).append((stamp.day, number, stamp, node))

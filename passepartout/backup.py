@@ -247,4 +247,5 @@ def exchange(state: Path, folder: Path) -> Path | None:
         os.fsync(above)
     finally: os.close(above)
     if {each.name for each in kept.iterdir()} - {"daemon.lock"}: return kept
-    return shutil.rmtree(kept)
+    shutil.rmtree(kept)
+    return None

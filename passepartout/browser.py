@@ -35,7 +35,7 @@ def stand_in(folder: Any, permissions: Mapping[str, str] = {}) -> SimpleNamespac
     host = SimpleNamespace(tools=ToolRegistry(), skills=SkillRegistry(), manifest=None, said="", read=False)
     roots = (Root(folder),)
     cache, private = NoteCache(), ("@personal", "@private")
-    shared = {"cache": cache, "private_tags": private}
+    shared: dict[str, Any] = {"cache": cache, "private_tags": private}
     for tool in (*note_tools(**shared), *edit_tools(**shared), *file_tools(private), web_tool(Reader((), None))): host.tools.register(tool)
     mine = Permissions(host.tools, {"default": "ask", **permissions}, roots=roots)
     words, view = lambda signal: Words(host.said, date.today()), lambda signal: Words("", date.min)

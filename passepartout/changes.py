@@ -10,14 +10,14 @@ __all__ = ['EMPTY', 'BUCKETS', 'FEW', 'NOTHING', 'State', 'Change', 'find', 'rel
            'next_index', 'regroup', 'with_attribute', 'MemoryConflict', 'differs', 'moved', 'carry_over']
 
 # %% ../nbs/06e_changes.ipynb #a8f28431
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
 from rpds import HashTrieMap, HashTrieSet
 
 from .conditions import PipelineError
-from .messages import Label, NOTES, pick
+from .messages import NOTES, Label, pick
 from .objects import DIGEST, MemoryObject, Node, canonical, hashed_bytes, index_keys, indexable, matches
 from .tuples import NamedTuple
 
@@ -38,7 +38,11 @@ class Change:
 
     def __init__(self, base: State):
         self.base = base
-        self.objects, self.stale, self.written, self.listed, self.log = {}, set(), set(), set(), []
+        self.objects: dict[str, MemoryObject | None] = {}
+        self.stale: set[str] = set()
+        self.written: set[str] = set()
+        self.listed: set[str] = set()
+        self.log: list[tuple] = []
 
 # %% ../nbs/06e_changes.ipynb #6857ba02
 def find(change: Change, ident: str | None) -> MemoryObject | None:
@@ -141,7 +145,9 @@ def check_place(change: Change, nodes: list[Node]) -> None:
 def refresh(change: Change) -> None:
     "Compute the hashes of all that is stale, and of their ancestors, children before parents and each once."
     if len(change.stale) == 1: return climb(change, change.stale.pop())
-    above, waiting_for, fresh = {}, {}, {}
+    above: dict[str, str | None] = {}
+    waiting_for: dict[str | None, int] = {}
+    fresh: dict[str | None, list[MemoryObject]] = {}
     for ident in change.stale:
         while ident is not None and ident not in above:
             above[ident] = parent = find(change, ident).parent_id
@@ -167,7 +173,8 @@ def climb(change: Change, ident: str | None) -> None:
 # %% ../nbs/06e_changes.ipynb #715c1cb3
 def rehash(change: Change, ident: str, fresh: Sequence[MemoryObject]) -> MemoryObject:
     "The object with the hash that it should have, from those of its children; `fresh` are the children whose hash was just computed."
-    mine, base = change.objects, change.base.objects
+    mine: dict[str, Any] = change.objects           # what is stale was not removed
+    base = change.base.objects
     found = mine[ident] if ident in mine else base[ident]
     if found.hashed and len(fresh) < 8: hashed = patched(found, fresh)
     else: hashed = hashed_bytes(found, [(mine[child] if child in mine else base[child]).digest for child in found.children])
@@ -207,7 +214,7 @@ def bucket(value: Any) -> int:
     return hash(value) & BUCKETS - 1
 
 # %% ../nbs/06e_changes.ipynb #4128f311
-def places(these: Mapping, those: Mapping) -> set[tuple[str, int]]:
+def places(these: dict, those: dict) -> set[tuple[str, int]]:
     "(name, bucket) for the values of those attributes that are other ones in `those`."
     found = set()
     for name, value in these.items():

@@ -11,12 +11,14 @@ __all__ = ['PassepartoutError', 'PipelineError', 'ProtocolError', 'LLMError', 'G
 
 # %% ../nbs/01_conditions.ipynb #c01f2fa6
 from contextvars import ContextVar
+from typing import Any
 
 from .tuples import NamedTuple
 
 # %% ../nbs/01_conditions.ipynb #f73aad2e
 class PassepartoutError(Exception):
     "Root of every deliberate error. `message` is a sentence for the person; `str(error)` gives the same text."
+    label: Any                          # whose words the message quotes, where it quotes any
 
     def __init__(self, message: str):
         super().__init__(message)
@@ -203,7 +205,9 @@ class RestartFrame(_Extent):
     __slots__ = ("functions", "invoked", "pending", "value")
 
     def __init__(self, functions: dict):
-        self.alive = self.parent = self.invoked = self.pending = self.value = None
+        self.alive, self.parent, self.value = False, None, None
+        self.invoked: str | None = None
+        self.pending: _Transfer | None = None
         self.functions = functions
 
     def __enter__(self):

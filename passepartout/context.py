@@ -174,6 +174,8 @@ BUSY = "(The notes are just being read; they can be looked at in a moment.)"
 
 class Kept:
     "What was seen of the notes, until they change. `most` is the length of the whole context in tokens, as `count` counts."
+    seen: dict[str, Any]
+
     def __init__(self, private: Iterable[str], most: int, count: Counter = utf8_bound):
         self.private, self.most, self.count = tuple(private), most, count
         self.notes: Index | LinkTargets | None = None

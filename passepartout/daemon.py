@@ -39,7 +39,9 @@ _all_ = ["frame_message", "read_framed_message", "validate_message"]
 # %% ../nbs/19h_daemon.ipynb #aa57386f
 class Reaching(Door, Counter):
     "Where an agent is told of, and from where it can be reached."
-    def open_ways(self, agent: Agent) -> list:
+    untell: Callable[[], None]        # ends the telling
+
+    def open_ways(self) -> list:
         "The gateways of the settings, as tasks that end with the agent."
         from passepartout.serving.telegram import open_gateways
         return open_gateways(self, log=lambda text: self.log("gateway", "warning", what=text))
@@ -56,6 +58,8 @@ class Reaching(Door, Counter):
 # %% ../nbs/19h_daemon.ipynb #a5d837cb
 class Following(Reaching):
     "What an agent that stays keeps up to date."
+    remembering: asyncio.TimerHandle | bool
+
     def follow(self, agent: Agent) -> None:
         "Have the index and the skills of `agent` kept up to date."
         if agent is not self.agent or self.stopping: return
@@ -74,13 +78,17 @@ class Following(Reaching):
 # %% ../nbs/19h_daemon.ipynb #e536b941
 class Settled(Following):
     "The agent of a daemon, and what goes with it."
+    porters: list[asyncio.Task]
+    unshown: set[str]                # asks of jobs whose codes nobody has seen
+    missed: Callable[[], None]       # in `Missing`
+
     def settle(self, agent: Agent) -> None:
         "Make `agent` the one that answers."
         self.agent, self.remembering = agent, False
         install(agent)
         Heart(agent).start()
         for task in self.porters: task.cancel()
-        self.porters = self.open_ways(agent) if agent.settings.gateway else []
+        self.porters = self.open_ways() if agent.settings.gateway else []
         if agent.upkeep is not None: agent.upkeep.lost.append(self.missed)
         agent.watch(lambda kind, body, turn: self.unshown.add(body["approval"]) if kind == "job-ask" else None)       # whoever looks next sees its code
         self.tell_about(agent)
@@ -90,6 +98,8 @@ class Settled(Following):
 # %% ../nbs/19h_daemon.ipynb #4db2f617
 class Succeeding(Settled):
     "The next agent."
+    given: dict[str, Any]
+
     async def successor(self) -> Agent:
         "An agent with the settings of today, and the questions that are still open. Raises `DaemonError`."
         settings = load_settings(self.given)
@@ -104,6 +114,8 @@ class Succeeding(Settled):
 # %% ../nbs/19h_daemon.ipynb #1bded951
 class Keeping(Succeeding):
     "The agent of a daemon, exchanged for the next one."
+    reloading: asyncio.Lock
+
     async def reload(self) -> bool:
         "Read settings and rules again; whether a new agent answers now."
         async with self.reloading: return await self.change_over()
@@ -129,6 +141,10 @@ class Keeping(Succeeding):
 # %% ../nbs/19h_daemon.ipynb #4b1cb4ee
 class Missing(Keeping):
     "Tells that notes are missing, and that they are there again."
+    loop: asyncio.AbstractEventLoop
+    strayed: asyncio.Event
+    missing: str
+
     def missed(self) -> None:
         "Somebody found that notes are missing. May be called from any thread."
         with contextlib.suppress(RuntimeError): self.loop.call_soon_threadsafe(self.strayed.set)           # else the daemon has ended
@@ -173,6 +189,12 @@ class Minding(Missing):
 # %% ../nbs/19h_daemon.ipynb #6b272eed
 class Holding(Minding):
     "What a daemon holds."
+    tokens: dict[str, Any]
+    servers: list[asyncio.Server]
+    lock: int | None
+    path: Any
+    port: int | None
+
     def __init__(self, given: Mapping[str, Any] | None = None, limits: Limits = Limits(), port: int | None = None, stream: Any = None,
                  log_json: bool = False):
         self.given, self.limits, self.port, self.log = dict(given or {}), limits, port, Lines(stream or sys.stderr, as_json=log_json)

@@ -87,6 +87,8 @@ class News(NamedTuple):
 # %% ../nbs/18b_diary.ipynb #873cdbf6
 class Pages:
     "The file, with one transaction at a time. `path` None is in memory; `alive(owner)` says whether a process still runs."
+    _db: sqlite3.Connection | None
+
     def __init__(self, path: Path | None, clock: Callable[[], float], owner: str = "", alive: Callable[[str], bool] = lambda owner: False):
         self.path, self.clock, self.owner, self.alive, self._db, self._lock = path, clock, owner, alive, None, threading.RLock()
 

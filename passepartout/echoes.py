@@ -182,6 +182,9 @@ DAY, MOST = 86_400.0, 100_000
 
 class Met:
     "The places that strangers' texts named, by the records of one journal: the newest 100,000 marks of them in memory, the others where they were written."
+    known: dict[int, int]                # mark -> the record that told of it
+    told: dict[int, Any]
+    rests: set[int]
     INDEX = "CREATE INDEX IF NOT EXISTS chain_mets ON chain(seq) WHERE kind = 'met'"
     SOME = "SELECT seq, kind, session, turn, at, body, proof, 'any' FROM chain "
     WHOLE = "SELECT seq, kind, session, turn, at, body, proof, (SELECT substr(proof, 1, 32) FROM chain WHERE seq = c.seq - 1) FROM chain c "

@@ -114,10 +114,10 @@ def memex_tools(agent: Any) -> list:
     from passepartout.toolbelt.edittools import edit_tools
     from passepartout.toolbelt.filetools import file_tools
     from passepartout.toolbelt.notetools import note_tools
-    shared = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
-    indexed = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
+    shared: dict[str, Any] = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
+    indexed: dict[str, Any] = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
                if agent.upkeep is not None else {})
-    known = {"holders": partial(holders, agent), "dates_done": partial(dates_done, agent), "paths": partial(all_paths, agent)}
+    known: dict[str, Any] = {"holders": partial(holders, agent), "dates_done": partial(dates_done, agent), "paths": partial(all_paths, agent)}
     return [*note_tools(**shared, **indexed, inbox=inbox_of(agent), begun=partial(begun, agent)), *edit_tools(**shared, **known),
             *file_tools(agent.settings.privacy_filter_tags)]
 

@@ -145,6 +145,7 @@ _FIELDS = "SELECT seq, kind, session, turn, at, body FROM chain"
 # %% ../nbs/06_journal.ipynb #1d722b71
 class History(Ledger):
     "A ledger that can be read by turn and by session."
+    flush: Callable[[], None]           # in `Waiting`: writes what waits first
 
     def records(self, turn: str | None = None, session: str | None = None, kinds: Iterable[str] | None = None, after: int = 0,
                 limit: int | None = None, newest: bool = False, since: float | None = None) -> list[dict]:

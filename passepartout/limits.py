@@ -151,6 +151,8 @@ class _Deadline:
 # %% ../nbs/10a_limits.ipynb #ac97ed6d
 class _Watch:
     "The deadlines of one event loop, behind one timer."
+    waiting: set[Any]                    # the deadlines
+    timer: asyncio.TimerHandle | None
     SOON_S = 0.01
 
     def __init__(self, loop: asyncio.AbstractEventLoop): self.loop, self.waiting, self.at, self.timer = loop, set(), float("inf"), None

@@ -117,8 +117,12 @@ async def run_loop(agent, current: Signal | None) -> Signal | None:
     "The loop itself, within an open turn."
     last = None
     while current is not None:
-        if current.depth > agent.settings.max_depth: return await too_deep(agent, current, last)
-        if agent.interrupted: return agent.log("LOOP: interrupted; the turn ends here.")
+        if current.depth > agent.settings.max_depth:
+            await too_deep(agent, current, last)
+            return None
+        if agent.interrupted:
+            agent.log("LOOP: interrupted; the turn ends here.")
+            return None
         last, outcome = current, await guarded_pass(agent, current)
         if isinstance(outcome, Failed): current = await after_failure(agent, current, outcome.error)
         elif isinstance(outcome, tuple):

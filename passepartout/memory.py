@@ -41,6 +41,8 @@ def current(memory: Any, writing: bool = False) -> Any:
 class Transaction:
     "Collects the writes of one signal. Nothing of it is visible to others before its end, and nothing remains after an error."
     __slots__ = ("memory", "change", "outer", "ended", "promised")
+    change: Any                         # a `Change` from the beginning of the `with` on
+    outer: "Transaction | None"
 
     def __init__(self, memory: Any):
         self.memory, self.change, self.outer, self.ended, self.promised = memory, None, None, False, False
@@ -113,6 +115,8 @@ def in_scope(memory: Any, found: MemoryObject, scope: str) -> bool:
 # %% ../nbs/07_memory.ipynb #427aee37
 class Written:
     "Objects that are written in transactions."
+    history: deque[tuple[int, tuple[str, ...]]]        # (clock, the ids that changed then)
+    doubtful: set[str]                  # ids whose rows may or may not be on record
 
     def __init__(self, journal: Any = None, sources: Iterable = ()):
         self.journal, self.state, self.saved, self.lock, self.sources = journal, EMPTY, EMPTY, threading.Lock(), tuple(sources)
@@ -244,7 +248,7 @@ def load(memory: Memory) -> int:
     with memory.lock:
         memory.state = memory.saved = next_state(change)
         memory.clock = memory.unsaved_since = memory.clock + 1
-        memory.history.clear(), memory.doubtful.clear(), memory.snapshots.clear()
+        for each in (memory.history, memory.doubtful, memory.snapshots): each.clear()
         memory.discarded = None
     return len(found)
 

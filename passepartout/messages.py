@@ -124,6 +124,8 @@ class kept:
 # %% ../nbs/03_messages.ipynb #0baeeb6b
 class Readable:
     "How a message comes to be: from any of its forms, or, inside the program, from values that are frozen already."
+    blank: ClassVar[dict[str, Any]]     # the fields with their defaults; see `Message`
+
     @classmethod
     def of(cls, value: Any) -> Self:
         "A message from a model, a dictionary with any spelling of keys, or plist text. `ProtocolError` says what is wrong."

@@ -20,7 +20,7 @@ from .cascade.askone import providers
 from .cascade.showing import Composing
 from .context import awareness, log_view, turn_in
 from .limits import time_limit
-from .messages import PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Signal, pick
+from .messages import PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, FrozenDict, Signal, pick
 from .oneline import cut, portion, without_middle
 from .tools import tool_belt_prompt
 from .tuples import NamedTuple
@@ -106,7 +106,7 @@ def told_steps(steps: Iterable[Step], most: int) -> str:
 # %% ../nbs/15d_modelprompt.ipynb #7724f28c
 MOST_TOLD = 20_000
 
-def what_came(payload: Mapping, most: int | None = None) -> str:
+def what_came(payload: FrozenDict, most: int | None = None) -> str:
     "The result of a tool, or why it failed, as a model reads it; one that can be read on in about `most` bytes."
     tool, told, begins = pick(payload, "tool"), pick(payload, "told"), pick(payload, "begins")
     if pick(payload, "sensor") is not TOOL_OUTPUT: return f"Tool {tool} failed: {without_middle(str(told or pick(payload, 'message')), MOST_TOLD)}"
@@ -118,7 +118,7 @@ def what_came(payload: Mapping, most: int | None = None) -> str:
 # %% ../nbs/15d_modelprompt.ipynb #24c9fbc6
 AGAIN = "This was done twice just now, and the same came of it. Answer the person from that, or propose something else."
 
-def seen_twice(turn: Any, payload: Mapping) -> bool:
+def seen_twice(turn: Any, payload: FrozenDict) -> bool:
     "Was the last call of `turn` the same as the one before, and is its result in `payload` the same as well?"
     if turn is None or len(turn.did) < 2 or turn.did[0] != turn.did[1] or pick(payload, "sensor") is not TOOL_OUTPUT: return False
     return turn.steps[-1].came == what_came(payload)

@@ -173,7 +173,10 @@ class Notes:
 def read_notes(folder: OpenedPath, cache: NoteCache | None = None, *, most_files: int = MOST_FILES) -> Notes:
     "All notes in and below an opened folder (or the one note, when it is a file)."
     cache = cache or NoteCache()
-    outlines, skipped, flagged, passed = [], [], [], []
+    outlines: list[Outline] = []
+    skipped: list[Remark] = []
+    flagged: list[Remark] = []
+    passed: list[tuple[str, str]] = []
     for file in folder.walk(SUFFIXES, most_files + 1, skipped=passed):
         if len(outlines) + len(skipped) >= most_files: return Notes(tuple(outlines), tuple(skipped), tuple(flagged), True)
         try: entry = cache.read(file)

@@ -16,7 +16,7 @@ import re
 from bisect import bisect_right
 from dataclasses import field
 from pathlib import PurePosixPath
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from .lazy import Regex
 from .records import record
@@ -79,6 +79,9 @@ def read_keywords(lines: list[str], default: Keywords = Keywords()) -> Keywords:
 # %% ../nbs/08_org.ipynb #eb873b1f
 class Below:
     "What an outline knows about the inside of a node."
+    text: str
+    nodes: Sequence[Node]
+
     def children(self, node: Node) -> Iterator[Node]:
         "The nodes directly below `node`."
         at = node.index + 1
@@ -159,7 +162,8 @@ def other_names(node: Node) -> list[str]:
 class Builder:
     "Collects nodes in the order of the text and works out where each one ends."
     def __init__(self, text: str, file: str):
-        self.text, self.nodes, self.stack = text, [], []          # stack of (rank, node)
+        self.text, self.nodes = text, list[Node]()
+        self.stack: list[tuple[int, Node]] = []          # (rank, node)
         self.open(0, kind="file", level=0, line=1, start=0, body_start=0, title=PurePosixPath(file).stem)
 
     def open(self, rank: int, **facts) -> Node:

@@ -12,11 +12,11 @@ __all__ = ['STEPS', 'EXPRESSIONS', 'CONDITIONS', 'TESTS', 'KINDS', 'MOST_STEPS',
 
 # %% ../nbs/12p_plan.ipynb #53335d9f
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 from .conditions import PassepartoutError, ProtocolError
 from .frozen import as_text, field_name, is_mapping
@@ -93,9 +93,11 @@ class Known:
 # %% ../nbs/12p_plan.ipynb #3c842792
 class Reader:
     "Reads the steps of one plan. `where` is the number of the step in work."
-    def __init__(self, tools: ToolRegistry): self.tools, self.count, self.where, self.declared = tools, 0, "", {}
+    def __init__(self, tools: ToolRegistry):
+        self.tools, self.count, self.where = tools, 0, ""
+        self.declared: dict[str, str] = {}          # tool -> the digest of how it was declared
 
-    def refuse(self, text: str):
+    def refuse(self, text: str) -> NoReturn:
         "`PlanError` with the number of the step."
         raise PlanError(f"Step {self.where}: {text}" if self.where else text)
 
@@ -124,6 +126,12 @@ OF_PARAMETER = MappingProxyType({"string": "text", "date": "text", "integer": "n
 
 class ExpressionReader(Reader):
     "The part of the reader for what stands inside of steps."
+    known: Callable[[Node, Mapping[str, Known], dict], Known]        # these are read on in `WordReader` and `ShapeReader`
+    several: Callable[[Any], Sequence]
+    condition: Callable[[Any, Mapping[str, Known]], Node]
+    arguments: Callable[[Any, Mapping[str, Known]], Any]
+    word: Callable[[str, Any, Mapping[str, Known]], Any]
+
     def expression(self, value: Any, scope: Mapping[str, Known], kind: str = "expr") -> tuple[Node, Known]:
         "A literal, a list of expressions, or a form."
         if isinstance(value, (list, tuple)) and value:
@@ -232,6 +240,10 @@ def literal(value: Any) -> tuple[Node, Known]:
 # %% ../nbs/12p_plan.ipynb #9d0e7f1b
 class PlanReader(ShapeReader):
     "Reads steps, and finds out what they would cost at most: (calls, work)."
+    call: Callable[[dict, dict[str, Known]], Node]                    # in `CallReader`
+    loop: Callable[[dict, dict[str, Known], str, int], tuple[Node, int, int]]        # and these in `BlockReader`
+    branch: Callable[[dict, dict[str, Known], str, int], tuple[Node, int, int]]
+
     def steps(self, value: Any, scope: dict[str, Known], prefix: str = "") -> tuple[tuple[Node, ...], int, int]:
         "The steps in `value`, read in order; `scope` gets what they bind. Raises `PlanError`."
         if prefix.count(".") >= DEEPEST: self.refuse(f"steps stand in each other at most {DEEPEST} deep.")

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/prompts.html.md"""
 
 # %% auto #0
 __all__ = ['MOST', 'DAY', 'Asked', 'sent', 'shared', 'all_shared', 'packed', 'unpacked', 'as_lines', 'last_base', 'Base', 'write',
-           'read', 'Prompts', 'erase', 'begun', 'outdate']
+           'held_by', 'read', 'Prompts', 'erase', 'begun', 'outdate']
 
 # %% ../nbs/17ab_prompts.ipynb #d939c270
 import base64
@@ -146,6 +146,16 @@ def _state_of(file: Any) -> tuple:
     found = os.fstat(file.fileno())
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
+# %% ../nbs/17ab_prompts.ipynb #a900b8c3
+def held_by(raw: bytes, bases: dict[str, str]) -> list[Asked]:
+    "The prompts of one line of the file, none for a line that cannot be read; `bases` gets what later lines may be the difference from."
+    try:
+        line = json.loads(raw)
+        held = list(unpacked(line, bases[line["base"]] if "base" in line else ""))
+        if "is" in line: bases[line["is"]] = sent(held[0])
+        return held
+    except (ValueError, KeyError, TypeError, IndexError, zlib.error): return []
+
 # %% ../nbs/17ab_prompts.ipynb #9d53cbda
 def read(path: Path, turn: str) -> Iterator[Asked]:
     "What the files at `path` hold about `turn`, oldest first."
@@ -156,18 +166,15 @@ def read(path: Path, turn: str) -> Iterator[Asked]:
         with file:
             for raw in file:
                 if b'"is":"' not in raw and f'["{turn}",'.encode() not in raw: continue
-                try:
-                    line = json.loads(raw)
-                    held = list(unpacked(line, bases[line["base"]] if "base" in line else ""))
-                    if "is" in line: bases[line["is"]] = sent(held[0])
-                    yield from [each for each in held if each.turn == turn]
-                except (ValueError, KeyError, TypeError, IndexError, zlib.error): continue
+                yield from [each for each in held_by(raw, bases) if each.turn == turn]
 
 # %% ../nbs/17ab_prompts.ipynb #491cc0e7
 class Prompts:
     "The prompts of one agent. `path`: the file that they go to; without one the last ones are kept in memory. `outdated`: was something erased meanwhile?"
     def __init__(self, path: Path | None = None, pause: float = 2.0, outdated: Callable[[], bool] = lambda: False):
-        self.outdated, self.path, self.pause, self.waiting, self.next, self.lock, self.thread, self.base = outdated, path, pause, [], 0.0, threading.Lock(), None, Base()
+        self.outdated, self.path, self.pause, self.next, self.lock, self.base = outdated, path, pause, 0.0, threading.Lock(), Base()
+        self.waiting: list[Asked] = []
+        self.thread: threading.Thread | None = None
 
     def keep(self, asked: Asked) -> None:
         "Remember what is about to be sent."

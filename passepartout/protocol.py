@@ -41,7 +41,7 @@ MAX_BLANKS = 4096
 BLANKS = b" \t\r\n"
 
 
-def read_steps(max_chars: int = MAX_CHARS) -> Generator[int, bytes, str | None]:
+def read_steps(max_chars: int = MAX_CHARS) -> Generator[int, Any, str | None]:
     """The text of one frame, as a generator that yields the number of bytes wanted and is sent them; None at the end of the stream.
     FramingError for anything else than digits and that many characters of UTF-8."""
     first, blanks = (yield 1), 0
@@ -62,7 +62,7 @@ def read_steps(max_chars: int = MAX_CHARS) -> Generator[int, bytes, str | None]:
     return (yield from read_characters(length))
 
 # %% ../nbs/05_protocol.ipynb #dccc8099
-def read_characters(length: int) -> Generator[int, bytes, str]:
+def read_characters(length: int) -> Generator[int, Any, str]:
     "That many characters of UTF-8, as a generator like `read_steps`. FramingError when the stream ends early or is no UTF-8."
     decoder, parts, missing = getincrementaldecoder("utf-8")(), [], length
     while missing:

@@ -27,12 +27,16 @@ def reader(names: list[str]) -> Callable[[Any], tuple]:
 # %% ../nbs/01f_records.ipynb #cf3a89ef
 class Shown:
     "How an object is printed."
+    __shown__: tuple[str, ...]
+
     def __repr__(self) -> str:
         return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__shown__)})"
 
 # %% ../nbs/01f_records.ipynb #73c6ae3a
 class Compared:
     "Equal are two objects of the same class with equal values."
+    __compared__: Callable[[Any], tuple]
+
     def __eq__(self, other: object) -> bool:
         if self is other: return True
         if other.__class__ is not self.__class__: return NotImplemented
@@ -41,11 +45,15 @@ class Compared:
 # %% ../nbs/01f_records.ipynb #c87d3ce0
 class Hashed:
     "What is equal has the same hash."
+    __compared__: Callable[[Any], tuple]
+
     def __hash__(self) -> int: return hash(self.__compared__(self))
 
 # %% ../nbs/01f_records.ipynb #dafbaf4d
 class Frozen:
     "An object that stays as it was made; copying and pickling make it once more."
+    __match_args__: tuple[str, ...]
+
     def __setattr__(self, name: str, value: Any) -> None: raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
     def __delattr__(self, name: str) -> None: raise FrozenInstanceError(f"cannot delete field {name!r}")

@@ -189,6 +189,8 @@ class Check(NamedTuple):
 # %% ../nbs/12a_rules.ipynb #f72c36f4
 class Said:
     "The arguments of one call, read when somebody asks."
+    read: dict[str, list[tuple[Any, Any]]]
+    loose: dict[str, list[tuple[Any, Any]]]
     __slots__ = ("args", "places", "commands", "read", "loose")
     def __init__(self, args: Mapping[str, Any], places: Places, commands: Commands | None = None):
         self.args, self.places, self.commands, self.read, self.loose = args, places, commands, {}, {}

@@ -71,13 +71,21 @@ class Fields(Registries):
         self.kept_prompts = Prompts(journal.path and journal.path.with_name("prompts.log"), outdated=Withdrawals(journal).any_new)
         self.turns.on_withdrawn = self.kept_prompts.drop_outdated
         self.listeners: list[tuple] = []                 # (session, fn) of who reads along while an answer is made
-        self.consensus_enabled, self.interrupted, self.background = settings.consensus != "no", False, set()
+        self.consensus_enabled = settings.consensus != "no"
+        self.interrupted: bool | None = False            # None: closed
+        self.background: set[Any] = set()
         self.note_cache, self.seen_at = None, float("-inf")
         self.foci, self.sights = Foci(journal), Outlook(settings.privacy_filter_tags, settings.context_budget)
         self.earlier: tuple = None, None, (), Sight()    # what was seen of a conversation: up to which exchange, in which size, and the view
         self.exact_form: Callable[[Signal], dict | None] | None = None
-        self.health, self.diagnostics, self.journal_verdict = "unknown", [], None
-        self.unknown_effects, self.half_done, self.unanswered, self.cut_plans, self.unbegun, self.clock_behind = [], [], [], [], [], 0.0
+        self.health, self.clock_behind = "unknown", 0.0
+        self.diagnostics: list[Any] = []                 # what the doctor found
+        self.journal_verdict: Any = None
+        self.unknown_effects: list[dict] = []            # these five are what an earlier process left
+        self.half_done: list[Any] = []
+        self.unanswered: list[Any] = []
+        self.cut_plans: list[Any] = []
+        self.unbegun: list[dict] = []
         self.problems: list[str] = []                    # what went wrong at start, for the diagnostics
 
 # %% ../nbs/17d_services.ipynb #8e871f0d

@@ -231,6 +231,9 @@ def packaged_text() -> str:
 # %% ../nbs/04_settings.ipynb #d22e8d76
 class Draft:
     "Settings while their layers are being laid down: values and origins by name, warnings in the order they came."
+    values: dict[str, Any]
+    origin: dict[str, str]               # where each value stands
+    warnings: list[str]
 
     def __init__(self, home: Path):
         self.home, self.values, self.origin, self.warnings = home, {"permissions": {}}, {}, []

@@ -24,7 +24,7 @@ class SkillError(PassepartoutError):
 class Skill:
     "A named bundle of prompt, gate and mandate. Higher priorities are asked first."
     name: str
-    priority: int = 10
+    priority: float = 10
     dependencies: tuple[str, ...] = ()
     trigger: Callable[[Any], bool] | None = None                 # signal -> is this skill concerned?
     probabilistic: Callable[[Any], str] | None = None            # signal -> prompt text

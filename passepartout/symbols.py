@@ -10,6 +10,7 @@ __all__ = ['TO_LOWER', 'TO_UPPER', 'VOCABULARY', 'SMALLEST_SINGLE', 'PlistError'
 
 # %% ../nbs/01b_symbols.ipynb #20e4974e
 import struct
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from .conditions import ProtocolError
@@ -20,8 +21,10 @@ class PlistError(ProtocolError):
     "Text that is not an acceptable property list, or a value that cannot be printed as one (then `position` is None)."
 
     def __init__(self, message: str, text: str | None = None, position: int | None = None):
-        self.position, self.line, self.column = position, None, None
-        if position is not None:
+        self.position: int | None = position
+        self.line: int | None = None
+        self.column: int | None = None
+        if position is not None and text is not None:
             self.line = text.count("\n", 0, position) + 1
             self.column = position - text.rfind("\n", 0, position)
             message = f"Line {self.line}, column {self.column}: {message}"
@@ -68,6 +71,7 @@ class Named(str):
     "A string that carries how it is printed."
 
     __slots__ = ("printed",)
+    printed: str
 
     def __repr__(self):
         return self.printed
@@ -89,7 +93,8 @@ class Keyword(Named):
     """
 
     __slots__ = ("folded",)
-    _interned = MappingProxyType({})
+    folded: str                         # what it is compared by
+    _interned: Mapping[str, "Keyword"] = MappingProxyType({})
 
     def __new__(cls, text: str):
         return cls.exact(fold(text[1:] if text[:1] == ":" else text).replace("_", "-"))

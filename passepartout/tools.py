@@ -53,6 +53,10 @@ class ToolResult:
 # %% ../nbs/12_tools.ipynb #6f22d0f1
 class Declared(Remembers):
     "The parameters of a tool, as the gates look for them."
+    name: str
+    parameters: tuple[Parameter, ...]
+    foreign: bool
+
     @cached_property
     def by_name(self) -> Mapping[str, Parameter]:
         "The parameters by their names."
@@ -98,6 +102,9 @@ def pure(body: Callable) -> Callable:
 # %% ../nbs/12_tools.ipynb #7801bdec
 class Bodied(Declared):
     "How the body of a tool can be called."
+    edits: bool
+    body: Callable
+
     @property
     def foreseeable(self) -> bool:
         "May the body be called to see what it would change?"

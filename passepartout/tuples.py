@@ -9,6 +9,7 @@ __all__ = ['ALL', 'Place', 'Named', 'maker', 'made_by', 'annotated', 'Making']
 
 # %% ../nbs/01fa_tuples.ipynb #f81d524a
 from collections import namedtuple
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,10 @@ from .records import functions_of
 # %% ../nbs/01fa_tuples.ipynb #f92bd251
 class Named:
     "The functions of a named tuple. They are copied into each class; nobody inherits from this one."
+    _fields: tuple[str, ...]
+    _make: Callable[[Any], Any]
+    __iter__: Callable[[], Any]
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join([f'{name}={value!r}' for name, value in zip(self._fields, self)])})"
 

@@ -33,7 +33,7 @@ MANDATORY = ("policy", "secrets", "permissions", "paths", "network", "shell", "p
 
 class Manifest(dict):
     "The mandatory gates that an agent was booted with, by name. `sound` is the registry, and its version, that was found in order, with the chains that were put together for it, see `chain_for`."
-    sound = (None, -1, {})
+    sound: tuple[Any, int, dict] = (None, -1, {})
 
     def is_sound(self, registry: Any) -> bool:
         "Was this registry, as it is now, found in order?"
@@ -163,7 +163,9 @@ def opened_twice(skill: Skill, verdict: Verdict) -> Rejected:
 # %% ../nbs/13_verify.ipynb #e265910f
 def one_round(agent, action: Action, signal: Signal, rounds: list) -> Judgement | Action:
     "Ask the gates in order: the judgement, or the modified action to start again with. What they say is added to `rounds`."
-    resolved, asks, said, clock = {}, [], {}, time.perf_counter_ns
+    resolved: dict[str, Any] = {}                   # argument -> what a gate opened for it
+    said: dict[str, Any] = {}
+    asks, clock = [], time.perf_counter_ns
     rounds.append(said)
     chain, ended = chain_for(agent, action, signal), clock()
     for spared, skill, gate in chain.asked:

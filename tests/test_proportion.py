@@ -85,7 +85,7 @@ LISTS = {"items": "- a\n" * 40_000, "boxes": "- [ ] a\n" * 40_000, "counters": "
 def test_a_long_list_is_added_to_and_checked_in_moments(name, recursive):
     outline = parse_org(f"* TODO A [0/0]\n{recursive}{LISTS[name]}* B\n", "x.org")
     began = time.process_time()
-    grown = add_item(outline, outline.nodes[1], "tiles", now=NOW)
+    grown = add_item(outline, outline.nodes[1], "tiles")
     again = parse_org(grown, "x.org")
     assert "[X] tiles" in check(again, again.nodes[1], "tiles", now=NOW) and time.process_time() - began < 20
 

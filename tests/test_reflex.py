@@ -13,9 +13,10 @@ from hypothesis import given, settings, strategies as st
 from conftest import examples
 from passepartout.org import parse_org
 from passepartout.plist import read_plist
-from passepartout.reflex.captures import Request, capture
-from passepartout.reflex.grammar import HELP, MOST_TEXT, exact_form, understand
+from passepartout.reflex.captures import MOST_TEXT, Request, capture
+from passepartout.reflex.grammar import exact_form, understand
 from passepartout.reflex.lookups import Surroundings
+from passepartout.reflex.replies import HELP
 from passepartout.providers.reflex import make_reflex
 
 TODAY = date(2026, 11, 19)

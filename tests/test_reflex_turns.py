@@ -20,7 +20,8 @@ from passepartout.org import parse_org
 from passepartout.plist import read_plist, write_plist
 from passepartout.reflex.lookups import ENDING, Surroundings
 from passepartout.reflex.captures import Request
-from passepartout.reflex.grammar import READERS, exact_form, understand
+from passepartout.reflex.grammar import exact_form, understand
+from passepartout.reflex.sentences import READERS
 from passepartout.reflex.reminders import appointment
 from passepartout.confinement.resources import Root, resolve
 from passepartout.verify import normalise

@@ -181,14 +181,14 @@ def test_code_that_nbdev_leaves_out_stands_folded_where_it_is_written(site, rend
     "A page about a table had no table on the site."
     cell = lambda source, id=None, kind="code": {"cell_type": kind, "source": source, **({"id": id} if id else {}), **({"outputs": []} if kind == "code" else {})}
     entry = lambda name: cell(f"#| echo: false\n#| output: asis\nshow_doc({name})")
-    book = [cell("#| export\nimport os", "a"), cell("One.", "b", "markdown"), cell("#| export\nLIMIT = 3\ndef one(): ...\ndef _own(): ...", "c"), cell("#| hide\none()", "d"),
+    book = [cell("#| export\nimport os\n\n_all_ = [\"os\"]", "a"), cell("One.", "b", "markdown"), cell("#| export\nLIMIT = 3\ndef one(): ...\ndef _own(): ...", "c"), cell("#| hide\none()", "d"),
             cell("#| exports\ndef two(): ...", "e"), cell("#| export\n_TABLE: dict = {}", "f"), cell("two()", "g")]
     page = [cell("description", None, "raw"), cell("One.", "b", "markdown"), entry("one"), entry("two"), cell("#| exports: true\ndef two(): ...", "e"), cell("two()", "g")]
     made = site.with_folded_code(page, book)
-    assert [each["source"] for each in made] == ["description", "#| folded: Imports\nimport os", "One.", page[2]["source"], "#| folded: LIMIT, one, _own\nLIMIT = 3\ndef one(): ...\ndef _own(): ...",
+    assert [each["source"] for each in made] == ["description", "#| folded: Imports\nimport os\n\n_all_ = [\"os\"]", "One.", page[2]["source"], "#| folded: LIMIT, one, _own\nLIMIT = 3\ndef one(): ...\ndef _own(): ...",
                                                  page[3]["source"], "#| exports: true\ndef two(): ...", "#| folded: _TABLE\n_TABLE: dict = {}", "two()"]
     assert [site.Page("01_demo.ipynb", made).mentions(name) for name in ("two", "one", "LIMIT")] == [True, False, False]          # code that is folded speaks of nothing
-    assert list(renderer.code_cell(made[1])) == ['<details class="code" data-search-exclude markdown><summary>Imports</summary>\n\n``` python\nimport os\n```\n\n</details>']
+    assert list(renderer.code_cell(made[1])) == ['<details class="code" data-search-exclude markdown><summary>Imports</summary>\n\n``` python\nimport os\n\n_all_ = ["os"]\n```\n\n</details>']
 
 
 def test_a_word_of_a_page_does_not_lead_to_the_same_word_elsewhere(site):

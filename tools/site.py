@@ -317,7 +317,7 @@ def with_folded_code(cells: list, book: list) -> list:
     """The cells of a processed page, with the code of the notebook `book` that nbdev leaves out: each `#| export` cell behind the entries of its names, to be opened by who wants it.
 
     nbdev shows `#| exports` and leaves the other out, which was two fifths of all code: a page about a table had no table, and a heading stood above nothing."""
-    names = lambda cell: re.findall(r"^(?:async )?(?:def|class) (\w+)|^(\w+)(?:: .*)? = ", joined(cell["source"]), re.M)
+    names = lambda cell: re.findall(r"^(?:async )?(?:def|class) (\w+)|^(?!_all_\b)(\w+)(?:: .*)? = ", joined(cell["source"]), re.M)       # what a module passes on stands with its imports
     places = {cell["id"]: place for place, cell in enumerate(book) if "id" in cell}
     defined = {name: place for place, cell in enumerate(book) if EXPORTED.search(joined(cell["source"])) for pair in names(cell) for name in pair if name}
     owners, owner = [], -1

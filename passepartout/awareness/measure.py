@@ -125,6 +125,8 @@ def fitting(compose: Callable, measure: Measure, beside: int, answer: int) -> Co
 # %% ../../nbs/awareness/08na_measure.ipynb #f9a9fbac
 class Measures:
     "The measures of one agent's models, remembered in the file at `path` if there is one."
+    known: dict[str, Measure]
+
     def __init__(self, path: Path | None = None): self.path, self.known = path, {}
 
     def of(self, provider: str, model: str | None) -> Measure:

@@ -99,7 +99,8 @@ def projects_in(outlines: Iterable[Outline]) -> Projects:
 # %% ../../nbs/awareness/08m_views.ipynb #33e2abed
 def by_project(items: Iterable[Item], project_of: Projects) -> dict[str, list[Item]]:
     "Name of the project → its items. Names are those of the first file or heading that has them, with the file where two are alike."
-    found, names = {}, {}
+    found: dict[str, list[Item]] = {}
+    names: dict[str, tuple[str, int]] = {}
     for item in items:
         if (project := project_of(item)) is None: continue
         name, line = project

@@ -40,6 +40,8 @@ def rest_for(failures: int, wait: float | None) -> float:
 # %% ../../nbs/cascade/13c_breaker.ipynb #29a3af8a
 class Breakers:
     "The breakers of one agent, by provider, remembered in the file at `path` if there is one."
+    places: dict[str, str]               # provider -> a mark of its address
+
     def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time):
         self.path, self.clock, self.rests, self.places = path, clock, read_rests(path), {}
 

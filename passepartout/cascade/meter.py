@@ -24,6 +24,8 @@ OVERHEAD = 1024           # tokens that a server may put around a question
 
 class Bill:
     "One question under way. Whoever asks it says what came of it; who says nothing is charged the most."
+    usage: Usage | None
+
     def __init__(self, read: int, written: int): self.read, self.written, self.usage, self.state = read, written, None, "presumed"
 
     def told(self, usage: Usage) -> None:

@@ -135,7 +135,8 @@ class PurseFile:
     "What was spent, in the file at `path` (`None`: in memory), under `limits`."
     def __init__(self, path: Path | None = None, limits: Mapping[tuple[str, str], int] | None = None,
                  clock: Callable[[], float] = time.time):
-        self.path, self.limits, self.clock, self._db, self._lock = path, dict(limits or {}), clock, None, threading.RLock()
+        self.path, self.limits, self.clock, self._lock = path, dict(limits or {}), clock, threading.RLock()
+        self._db: sqlite3.Connection | None = None
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

@@ -130,6 +130,9 @@ def without_secrets(scanner, action: Action) -> Action:
 # %% ../../nbs/consent/17b_approvals.ipynb #0ca4b686
 class Waiting:
     "The questions that wait for an answer: rows of the journal, and beside them the codes that this process has shown."
+    codes: dict[str, str]                # approval -> its code, which no record has
+    failures: dict[str, int]
+
     def __init__(self, journal, ttl_s: float):
         self.journal, self.ttl_s, self.codes, self.failures = journal, ttl_s, {}, {}
         self.kept: dict[str, Action] = {}                # actions that carry a secret, which the journal does not get to see

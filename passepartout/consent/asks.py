@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/consent/asks.html.md"""
 __all__ = ['WhatWasShown', 'Intending', 'Using', 'unsaved_rows', 'Effects', 'Agreed', 'Worded', 'Filing', 'Asks']
 
 # %% ../../nbs/consent/17da_asks.ipynb #2136c9b3
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Sequence
@@ -51,6 +51,10 @@ class WhatWasShown(WhoseWords):
 # %% ../../nbs/consent/17da_asks.ipynb #34ebd7d7
 class Intending(WhatWasShown):
     "The durable record before an effect."
+    use_up: Callable[[Turn, Any, str], Awaitable[None]]             # these three are in `Using`
+    not_recorded: Callable[[Turn, BaseException], None]
+    show_start: Callable
+
     async def begin_effect(self, signal: Signal, cleared, *, before: bytes | None = None, **detail: Any) -> str:
         "Record, durably, that `cleared` is about to run. Returns the effect's id."
         return (await self.begin_effects(signal, cleared, [(before, detail)]))[0]

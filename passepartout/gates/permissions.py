@@ -78,7 +78,8 @@ class ReadyRules:
                 for k, v in tiers.items()}, book, roots, grants, commands
         self.looked_up = looked_up(roots)
         self._ready: dict[str, tuple[Tool, tuple[Ready, ...], str]] = {}
-        self._tried, self._problems = None, ()
+        self._tried: Any = None                          # the state of the tools for which the rules were looked through
+        self._problems: tuple[str, ...] = ()
         self._latest: tuple[Any, str, str | None] = (None, "", None)
         self.agreed: Callable[[Action, Signal, str], str | None] = lambda action, signal, rule: None       # the plan whose approval answers for this step
 
@@ -325,6 +326,8 @@ def permissions_skill(mine: Permissions) -> Skill:
 # %% ../../nbs/gates/permissions.ipynb #98ae4564
 class KeptOut:
     "Is a file kept from a call, by which rule? `remark` tells which rules kept how many."
+    files: dict[str, str]                # path -> the rule that keeps it out
+
     def __init__(self, rules: Sequence[Ready], args: Mapping[str, Any], memex: str):
         self.rules, self.args, self.memex, self.files = rules, args, memex, {}
 

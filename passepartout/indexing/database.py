@@ -31,6 +31,12 @@ class Contradiction(sqlite3.DatabaseError):
 # %% ../../nbs/indexing/08gda_database.ipynb #027a0aff
 class Loaded:
     "What is known of the files, as the database has it."
+    db: sqlite3.Connection
+    file: Any                            # which file was opened, to see whether it still is the one
+    path: Path | None
+    book: IdentBook
+    faults: set[str]                     # places in the program that failed at this database
+
     def load(self) -> None:
         "Read what is known of the files."
         self.version = self.db.execute("PRAGMA data_version").fetchone()[0]
@@ -38,7 +44,9 @@ class Loaded:
         self.known = {path: Known(id, (dev, ino, mtime, size), *rest) for path, id, dev, ino, mtime, size, *rest in rows}
         self.faults.update(place for place, in self.db.execute("SELECT place FROM fault"))
         self.book.load()
-        self.links, self.hidden, self.paths = None, {}, None
+        self.links: Any = None
+        self.hidden: dict[str, Any] = {}
+        self.paths: Any = None
 
     def replace(self) -> None:
         "Throw the database away, if it still is the one that was opened, and begin with an empty one. The old one is closed last, so that the new file cannot be taken for it."

@@ -91,6 +91,7 @@ def begin_vectors(path: Path | None, model: str) -> sqlite3.Connection | None:
         raise
     if same: return db
     db.close()
+    return None
 
 # %% ../../nbs/indexing/08q_embeddings.ipynb #702b257c
 def open_vectors(path: Path | None, model: str) -> sqlite3.Connection:
@@ -131,6 +132,9 @@ def give_back() -> None:
 # %% ../../nbs/indexing/08q_embeddings.ipynb #096cf1e2
 class HeldRows:
     "The vectors of the notes in the database at `path` (None: in memory), of which all or none are in memory as rows of numbers."
+    blocks: list[tuple]
+    owns: list[Any]
+
     def __init__(self, path: Path | None, embedder: Embedder):
         if embedder.local is not True:
             raise PassepartoutError(f"{embedder.name} does not say that it runs on this machine, so no note is given to it.")

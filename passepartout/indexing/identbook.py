@@ -18,6 +18,9 @@ from ..org import plain_text
 # %% ../../nbs/indexing/08gc_identbook.ipynb #f62cfb34
 class IdentBook:
     "Identities in the database `db`. All methods but `load` are called inside of a transaction."
+    born: dict[bytes, str]              # mark of the text -> ident
+    wanting: list[tuple[str, str]]
+
     def __init__(self, db: sqlite3.Connection):
         self.db, self.born, self.wanting = db, {}, []
         self.load()
@@ -67,6 +70,9 @@ def versions(db: sqlite3.Connection, ident: str) -> list[tuple[bytes, float | No
 # %% ../../nbs/indexing/08gc_identbook.ipynb #c5dec322
 class Turn:
     "The names that are given out while one file is read. `ahead` are those that will be asked for; `tried`, how often each fresh one was made anew, since a file of thousands of equal headings must not take the square of them."
+    taken: set[str]
+    tried: dict[str, int]
+
     def __init__(self, book: IdentBook, file: int, ahead: Collection[str]):
         self.book, self.file, self.asked, self.taken, self.tried = book, file, set(ahead), set(), {}
         self.used = book.elsewhere(self.asked, file)

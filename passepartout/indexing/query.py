@@ -286,7 +286,9 @@ def ask(query: str, today: date) -> Question | None:
     tree = read_tree(query)
     if tree is None: return None
     parts = tree.parts if isinstance(tree, Tree) and tree.operator == "AND" else (tree,)
-    wanted, unwanted, where, values = [], [], [], []
+    wanted: list[str] = []
+    unwanted: list[str] = []
+    where, values = [], []
     for part in parts:
         negative = isinstance(part, Tree) and part.operator == "NOT"
         match, condition, more = compile_tree(part.parts[0] if negative else part, today)

@@ -27,6 +27,11 @@ class Ended(PassepartoutError):
 # %% ../../nbs/indexing/08ka_upkeep.ipynb #62543041
 class Refreshing:
     "An index with the ways to bring it up to date that can be broken off."
+    threads: list[threading.Thread]
+    heard: list[Callable[[], Any]]      # told after each reading
+    lost: list[Callable[[], Any]]       # told when the notes are missing
+    show: Any
+
     def __init__(self, index: Index, log: Callable[[str], Any] = lambda text: None):
         self.index, self.log, self.root = index, log, index.root
         self.ended, self.show, self.threads, self.heard, self.lost = threading.Event(), None, [], [], []

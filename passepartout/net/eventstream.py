@@ -43,6 +43,8 @@ _LINE_END = Regex(rb"\r\n|\n|\r")
 # %% ../../nbs/net/11cb_eventstream.ipynb #ede217b3
 class Events:
     "Makes the data of events out of lines. `sse`: server-sent events; otherwise one JSON document a line."
+    data: list[str]                      # the lines of the event under way
+
     def __init__(self, sse: bool): self.sse, self.data = sse, []
 
     def feed(self, line: str) -> str | None:

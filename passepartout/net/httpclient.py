@@ -37,6 +37,9 @@ def load_the_rest() -> None:
 # %% ../../nbs/net/11ca_httpclient.ipynb #f8003b59
 class Connections:
     "The connections of one agent. `verify` as httpx takes it."
+    waiting: set[Any]
+    received: set[Any]
+
     def __init__(self, verify: Any = True):
         self.verify, self._client, self._loop = verify, None, None
         self.waiting, self.received = set(), set()            # questions that have no answer yet, and those of them for which something came in
@@ -116,7 +119,9 @@ class _Watch:
     "Hands the pieces of one answer to `take` and watches the time: `limit` holds until the first word, from then on no pause may be longer than `idle` seconds."
     def __init__(self, take: Callable[[Any], bool | None], idle: float):
         self.take, self.idle, self.loop = take, idle, asyncio.get_running_loop()
-        self.begun, self.last, self.timer, self.limit = False, 0.0, None, None
+        self.begun, self.last = False, 0.0
+        self.timer: asyncio.TimerHandle | None = None
+        self.limit: Any = None              # an `asyncio.Timeout`, set by whoever waits
 
     def taken(self, data: Any) -> bool:
         "Hand a piece on; whether it was the last."
@@ -189,7 +194,7 @@ async def _answer(response: Any, taken: Callable[[Any], bool], times: Times, ali
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         raise HttpFailed("the answer is packed, although that was not asked for")
-    if response.status_code != 200: await _refused(response, times)
+    if response.status_code != 200: await _refused(response)
     if kind in _STREAMS:
         await _pieces(response, kind == "text/event-stream", taken, times, alive)
         return True
@@ -243,7 +248,7 @@ async def _whole(response: Any, most: int) -> bytes:
     return bytes(body)
 
 # %% ../../nbs/net/11ca_httpclient.ipynb #584ccfee
-async def _refused(response: Any, times: Times) -> None:
+async def _refused(response: Any) -> None:
     "Raise `HttpFailed` with what a server says that does not answer."
     import time
     status, headers = response.status_code, {name.lower(): value for name, value in response.headers.items()}

@@ -21,6 +21,9 @@ BREAKS = frozenset("p div br li tr h1 h2 h3 h4 h5 h6 section article table ul ol
 # %% ../../nbs/net/11da_pagetext.ipynb #23291e01
 class Visible:
     "Collects the visible text of a page in `found`, and its title in `title`; also where the first `links` of it lead, as seen from `base`, the address of the page."
+    found: list[str]
+    title: list[str]
+
     def __init__(self, base: str = "", links: int = 0):
         self.found, self.title, self.silent, self.in_title = [], [], 0, False
         self.base, self.links, self.leads = base, links, ""

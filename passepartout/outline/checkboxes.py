@@ -174,7 +174,7 @@ def place_after(outline: Outline, node: Node, items: list[Item]) -> tuple[int, s
     return last.end, re.compile(r"[ \t]*").match(outline.text, last.start)[0] + bullet
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #cf0c39bc
-def add_item(outline: Outline, node: Node, text: str, *, now: datetime | None = None) -> str:
+def add_item(outline: Outline, node: Node, text: str) -> str:
     "The text with an open item at the end of the list below `node`. Raises `RewriteError`."
     text = one_line(text, "An item")
     if not text: raise RewriteError("An item needs a text; nothing was changed.")

@@ -34,7 +34,8 @@ Change = tuple[int, int, str]         # (start, end, what shall stand there), in
 
 def replaced(text: str, changes: Iterable[Change]) -> str:
     "`text` with the changes made, which must not overlap. Raises `RewriteError`."
-    parts, at = [], 0
+    parts: list[str] = []
+    at = 0
     for start, end, new in sorted(changes):
         if start < at: raise RewriteError("Two changes of one edit overlap; nothing was changed.")
         parts += text[at:start], new

@@ -45,7 +45,7 @@ class Stamp(NamedTuple):
     at: time | None               # None: the whole day
     until_day: date | None        # last day of a range
     until: time | None            # end of a span of time, on the last day
-    repeat: Repeat | None
+    repeat: Any                   # a `Repeat`, a rule, the expression of a diary, or None
     warn: int | None              # days before; None: as the agenda decides
     node: int                     # place in `Outline.nodes`
     start: int                    # characters in the text of the outline

@@ -10,7 +10,7 @@ __all__ = ['RESTARTS', 'ANSWERED', 'PlanBook', 'begun', 'edited', 'claim', 'runs
            'row_of', 'marks_of', 'PlanWindow']
 
 # %% ../../nbs/plans/17de_plandesk.ipynb #0155307f
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -188,6 +188,8 @@ class PlanList(Plans):
 # %% ../../nbs/plans/17de_plandesk.ipynb #aa082ea5
 class PlanResumer(PlanList):
     "How a plan is taken up where it stands."
+    process: Callable                   # in `Turning`
+
     def write_plan_records(self, state: PlanState, *records: tuple[str, dict], taking: bool = False) -> None:
         "Put records about a plan into the journal, durably and all at once; `taking` it up, unless somebody else was quicker. Raises `PassepartoutError`."
         if self.at_work(state): raise PassepartoutError("That plan runs just now. Stop it first.")

@@ -193,6 +193,8 @@ def keys_value(value: Value) -> Value:
 # %% ../../nbs/plans/12q_planrun.ipynb #f86aa591
 class Scope:
     "The bound names of one run, and what literals count as."
+    names: dict[str, Any]
+
     def __init__(self, label_literal: Callable[[Any], Label]): self.label_literal, self.names = label_literal, {}
 
     def inner(self) -> "Scope":

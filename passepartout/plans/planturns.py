@@ -10,6 +10,7 @@ __all__ = ['execute_plan', 'replace_failed', 'begin', 'carry_on', 'finish', 'sta
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #564b2fbf
 import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..act import tell
@@ -87,7 +88,9 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
         plan = state.plan or read_plan(state.written, agent.tools)
         run = Run(plan, Reading(agent, state, plan, signal))
         answer = await run.start()
-    except StepAsks as asks: return await wait(agent, state, signal, asks)
+    except StepAsks as asks:
+        await wait(agent, state, signal, asks)
+        return None
     except PassepartoutError as error:
         return stand_still(agent, state, signal, error.message)
     finish(agent, state, signal, "done", "")
@@ -97,7 +100,8 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     if answer is None:
         return tool_output(agent, signal.evolve(label=agent.influence(signal)), "plan",
                            ToolResult(f"The plan was carried out in {counted(done, 'step')}.{left}", label=agent.influence(signal)))
-    return await tell(agent, signal.evolve(label=signal.label.join(label_of(answer))), as_word(answer) + left)
+    await tell(agent, signal.evolve(label=signal.label.join(label_of(answer))), as_word(answer) + left)
+    return None
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #1a7a1762
 def finish(agent, state: PlanState, signal: Signal, how: str, why: str) -> None:
@@ -218,6 +222,8 @@ class Agreeing(Judging):
 # %% ../../nbs/plans/17dd_planturns.ipynb #91ad6d73
 class Resuming(Agreeing):
     "How a plan goes on after an approval."
+    waiting_for: Callable[[Any], PlanState | None]        # in `Plans`
+
     def given_action(self, signal: Signal) -> Action | None:
         "As in `Asks`; besides, the result of a step that was approved goes back into its plan."
         turn = self.turns.of(signal)
@@ -252,6 +258,8 @@ class Resuming(Agreeing):
 # %% ../../nbs/plans/17dd_planturns.ipynb #2585d1b5
 class Plans(Resuming):
     "Plans of an agent: begun, judged, asked about, taken up again."
+    unfinished_plans: Callable[[], Sequence[PlanState]]        # on the page of the desk
+
     def going_on(self, signal: Signal, which: Any) -> PlanState | None:
         "The plan that may go on in the turn of `signal`. Nothing that a model says makes one go on."
         turn = self.turns.of(signal)

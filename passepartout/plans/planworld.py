@@ -9,7 +9,7 @@ __all__ = ['StepAsks', 'choice_of', 'AgentWorld', 'Choosing', 'step_signal', 'Ca
            'Ledgered', 'Reading']
 
 # %% ../../nbs/plans/17dc_planworld.ipynb #fc13b516
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -42,8 +42,8 @@ class AgentWorld:
         from passepartout.provenance import Words, near_text
         # imported once a plan and not at every step
         self.agent, self.state, self.plan, self.signal, self.declaration, self.stop = (agent, state, plan, signal, declaration, PlanStopped)
-        self.words, self.known, self.labels = Words(tuple(state.said), agent.today()), frozenset(map(near_text,
-                agent.settings.known_targets)), {}
+        self.words, self.known = Words(tuple(state.said), agent.today()), frozenset(map(near_text, agent.settings.known_targets))
+        self.labels: dict[tuple[type, Any], Label] = {}
 
     def literal(self, data: Any) -> Label:
         "Written out in a plan that the person approved, a value is theirs; otherwise it depends on whether they said it."
@@ -84,6 +84,11 @@ def step_signal(signal: Signal, step: str, private: bool) -> Signal:
 # %% ../../nbs/plans/17dc_planworld.ipynb #4ca9902f
 class Calling(Choosing):
     "How a call gets its value."
+    action: Callable[[str, str, dict], Action]                                       # how, stands in the classes below
+    run: Callable[[int, Action, Signal, str, dict, Label], Awaitable[Any]]
+    recorded: Callable[[dict, Any], Any]
+    settled_before: Callable[[int, Action, str], Any]
+
     async def call(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
         "The value of a call: the recorded one, or that of an action that went through the gates."
         if (known := self.state.replies.get(number)) is not None: return self.recorded(known, self.as_it_was(tool))
@@ -134,6 +139,8 @@ class Proposed(Calling):
 # %% ../../nbs/plans/17dc_planworld.ipynb #b1c66056
 class Steps(Proposed):
     "How the action of a call is judged, and runs."
+    keep: Callable
+
     async def run(self, number: int, action: Action, signal: Signal, step: str, args: dict, under: Label) -> Any:
         agent, tool = self.agent, self.agent.tools.get(action.payload["tool"])
         permit, judgement = agent.judge_step(signal, self.agreed(number, Case(action, args, self.state.planned, under, step), tool))

@@ -19,7 +19,8 @@ from ..limits import in_thread
 class Beforehand:
     "`work()`, a coroutine, in a daemon thread with a loop of its own. What it raises is dropped."
     def __init__(self, work: Callable[[], Coroutine]):
-        self.work, self.left, self.running = work, threading.Event(), None
+        self.work, self.left = work, threading.Event()
+        self.running: tuple[asyncio.AbstractEventLoop, asyncio.Task | None] | None = None          # its loop, and the task in it
         self.thread = threading.Thread(target=self._run, name="passepartout-read-ahead", daemon=True)
         self.thread.start()
 

@@ -180,7 +180,7 @@ def provider(name: str, service: Service, settings: Any, http: Any, tools: Any, 
     endpoint, patience = Endpoint.of(service.url), settings.first_word_timeout_s
     first = settings.local_timeout_s if endpoint.local else patience if settings.stream_answers else settings.backend_timeout_s
     times = Times(settings.connect_timeout_s, first, patience)
-    known = {"windows": listed_window} if name in SERVICES and service.url == SERVICES[name].url and service.key else {}
+    known: dict[str, Any] = {"windows": listed_window} if name in SERVICES and service.url == SERVICES[name].url and service.key else {}
     return Provider(name, dialect_of(service.dialect), endpoint, http, tools, vault, service.key, service.model, times,
                     settings.answer_tokens, settings.stream_answers, measures=measures or Measures(), **known)
 

@@ -90,8 +90,10 @@ class Loaded:
     "A model in a file, and the one thread at a time that asks its process."
     def __init__(self, path: Path, tools: Any, tokens: int = 8192, stream: bool = True, measures: Measures | None = None):
         self.path, self.tools, self.tokens, self.stream, self.measures = Path(path), tools, tokens, stream, measures or Measures()
-        self.dialect, self.form, self.server, self.number = OpenAICompatible(forms=("schema", "plist")), 0, None, 0
-        self.lock, self.turn, self.asking, self.ahead = threading.Lock(), threading.Lock(), None, threading.Event()
+        self.dialect, self.form, self.number = OpenAICompatible(forms=("schema", "plist")), 0, 0
+        self.server: ModelProcess | None = None
+        self.asking: threading.Event | None = None          # for whom the process is at work
+        self.lock, self.turn, self.ahead = threading.Lock(), threading.Lock(), threading.Event()
 
     @contextmanager
     def held(self, stopped: threading.Event) -> Iterator[None]:

@@ -104,6 +104,8 @@ class Tokenizer:
 # %% ../../nbs/providers/llama.ipynb #15506596
 class Serving:
     "Takes in lines from `source`, answers them with `server` and `tokenizer`, and says so with `say`."
+    jobs: queue.SimpleQueue[dict | None]
+
     def __init__(self, say: Callable[..., None], over: Callable[[], None]):
         self.say, self.over, self.jobs, self.stopped = say, over, queue.SimpleQueue(), 0
 

@@ -17,6 +17,8 @@ from .dialect import Dialect, Heard, Question, counted
 # %% ../../nbs/providers/openai_compatible.ipynb #e3da32ba
 class Counting(Dialect):
     "How tokens are counted for servers of this kind. `own`: OpenAI's own servers. `quick`: it may be a server that counts tokens, and is near."
+    encodings: dict[str, Any]            # model -> what counts its tokens, if something does
+
     def __init__(self, own: bool = False, forms: tuple[str, ...] = ("schema", "tool", "plist"), quick: bool = True):
         self.strict, self.own, self.forms, self.quick, self.encodings = own, own, forms, quick, {}
 

@@ -102,9 +102,13 @@ _FIRST = 24               # by so many characters the beginnings of long texts a
 
 class Remembering(Finder):
     "A finder that knows in which texts it found nothing."
+    _clean: set[str]
+    _blocks: dict[tuple[str, str], bool]
+
     def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000):
         super().__init__(secrets, most)
-        self._clean, self._blocks, self._begun, self.edge = set(), {}, {}, max(300, 2 * self.known.longest)
+        self._clean, self._blocks, self.edge = set(), {}, max(300, 2 * self.known.longest)
+        self._begun: dict[str, tuple[str, str]] = {}
 
     def is_clean(self, text: str) -> bool:
         "Is there nothing secret in `text`? Blocks that were clean before, after the same words, are not looked through again."

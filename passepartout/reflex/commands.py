@@ -112,7 +112,7 @@ def tag_command(text: str) -> list[Command] | None:
              for left, right in pairs if (tags := tags_of(right))] or None)
 
 # %% ../../nbs/reflex/commands.ipynb #34578875
-def field_command(text: str) -> list[Command] | None:
+def field_command(text: str) -> list[Command] | dict | None:
     "rename X to Y, set property P of X to V, remove property P from X"
     if found := _RENAME.fullmatch(text):
         new = lambda right: next(filter(None, whole.groups())) if (whole := QUOTED.fullmatch(right.strip())) else right.strip()

@@ -64,7 +64,9 @@ METRICS = {"connections_total": "Connections that were accepted, by way in.", "r
 # %% ../../nbs/serving/19d_gauges.ipynb #a7c08b17
 class Gauges:
     "The numbers of one daemon."
-    def __init__(self): self.counts, self.begun = Counter(), time.time()
+    def __init__(self): 
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.begun = time.time()
 
     def count(self, name: str, label: str = "", by: float = 1) -> None:
         "Add to a number. KeyError for one that is not in the table."

@@ -56,7 +56,7 @@ class Bucket:
         return max(0.0, -self.level / self.rate)
 
 # %% ../../nbs/serving/19e_guests.ipynb #325ed79e
-async def drive(steps: Generator, reader: asyncio.StreamReader, idle_s: float, whole_s: float, big: asyncio.Semaphore,
+async def drive(steps: Generator[int, Any, Any], reader: asyncio.StreamReader, idle_s: float, whole_s: float, big: asyncio.Semaphore,
                 big_chars: int) -> Any:
     "Run `steps` on a stream. FramingError when the time is over, and whatever the steps raise."
     data, held, ends = None, False, None

@@ -42,7 +42,8 @@ def open_links(path: Path | None) -> sqlite3.Connection:
 class LinkFile:
     "The file at `path` (None: in memory), written in transactions."
     def __init__(self, path: Path | None, clock: Callable[[], float] = time.time):
-        self.path, self.clock, self._db, self._lock = path, clock, None, threading.RLock()
+        self.path, self.clock, self._lock = path, clock, threading.RLock()
+        self._db: sqlite3.Connection | None = None
 
     @contextmanager
     def writing(self):

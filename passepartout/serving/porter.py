@@ -45,7 +45,8 @@ class Wording:
         self.house, self.gateway, self.links, self.log, self.clock = house, gateway, links, log, clock
         self.name, self.key = gateway.name, gateway.key
         self.bucket, self.warned = Bucket(0.5, 15.0), False            # how much is taken, and whether the person was told that it was too much
-        self.busy, self.strangers = set(), 0                           # the tasks at work, and how many messages were nobody's
+        self.busy: set[Any] = set()
+        self.strangers = 0                           # the tasks at work, and how many messages were nobody's
         self.carried = deque(maxlen=50)                                # the turns whose answers stand on the telephone
 
     def worded(self, reply: Any, link: Linked) -> str:

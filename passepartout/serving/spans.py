@@ -21,6 +21,11 @@ MOST = 1000               # turns that are open at once; a turn that nobody ends
 
 class Tree:
     "The open spans of an `agent`, and the OpenTelemetry `tracer` that makes them."
+    turns: dict[str, Any]
+    calls: dict[tuple[str, str], Any]
+    effects: dict[Any, Any]
+    since: dict[str, int]                # when the last span of a turn ended, in nanoseconds
+
     def __init__(self, agent: Any, tracer: Any):
         self.agent, self.tracer, self.turns, self.calls, self.effects, self.since, self.leave = agent, tracer, {}, {}, {}, {}, None
 

@@ -33,6 +33,9 @@ _MOST_READINGS, _MOST_TEXTS = 160, 60                  # of all commands of a li
 
 class Findings:
     "What was found so far: the strictest `level` and the sentences; and the places, as seen from the folder in which the next command stands."
+    found: dict[str, int]                # reason -> how bad
+    doing: set[tuple]
+
     def __init__(self, roots: Sequence[Root], here: str = ""):
         self.roots, self.places, self.level, self.found = roots, Places(roots, _MOST_NAMES), READ, {}
         self.places.here, self.known = here, NOTHING

@@ -199,6 +199,10 @@ class Ended(Exception):
 # %% ../../nbs/shell/inside.ipynb #bb5a2dc1
 class Stage:
     "What the commands of one script share."
+    variables: dict[str, str]            # not exported
+    ended: dict[int, int]                # process -> status
+    values: dict[str, str]               # what substitutions printed
+
     def __init__(self, control: socket.socket, job: dict):
         self.control, self.env, self.variables, self.limits = control, dict(job["env"]), {}, job["limits"]
         self.alone, self.looked, self.ended, self.values, self.status = bool(self.limits.get("alone")), time.monotonic(), {}, {}, 0

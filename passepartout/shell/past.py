@@ -87,6 +87,10 @@ def _key_in(place: str, tips: Sequence[str]) -> str | None:
 # %% ../../nbs/shell/past.ipynb #7b403101
 class Past:
     "What `search` finds in all that a repository ever kept, files of keys if nothing else is said. `key` gives the name of one, empty when there is none, or `None` as long as nobody knows."
+    known: tuple | None                  # the branches for which `name` was found
+    tips: tuple[str, ...]
+    worker: threading.Thread | None
+
     def __init__(self, place: str, search: Callable[[str, Sequence[str]], str | None] = _key_in, also: Sequence[str] = ()):
         self.place, self.search, self.also = place, search, also
         self.known, self.tips, self.name, self.worker = None, (), "", None

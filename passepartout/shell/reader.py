@@ -9,7 +9,7 @@ __all__ = ['NOT_OURS', 'RESERVED', 'Reader', 'settle', 'put', 'all_used']
 
 # %% ../../nbs/shell/reader.ipynb #1284215d
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from ..lazy import Regex
@@ -22,6 +22,12 @@ from .words import Impure, in_question
 # %% ../../nbs/shell/reader.ipynb #ab319d19
 class Reader:
     "What is known at one point of a command line, and what was read up to there."
+    items: list[tuple]                   # operators and what follows them
+    used: list[Sequence[int]]            # what was read, in bytes
+    unsure: set[str]                     # variables that may or may not have been set
+    inner: dict
+    fills: list
+
     def __init__(self, source: bytes, places: Places, variables: Mapping[str, str | None]):
         self.source, self.places, self.variables = source, places, dict(variables)
         self.items, self.used, self.unsure, self.lost, self.words = [], [], set(), False, 0

@@ -184,13 +184,16 @@ def answer(running, said: dict) -> None:
 # %% ../../nbs/shell/run.ipynb #3dd6c93d
 class Prepared:
     "A script with all that its process will need: the socket and pipes to it, and where its words will go."
+    late: list[Simple]
+
     def __init__(self, script: Script, files: Sequence[OpenedPath], limits: Limits, again: Again = never):
         self.items, self.late, self.again = [], [], again
         self.items = job_items(script, late=self.late)
         self.redirects, self.files, self.limits, self.outcome = list(file_redirects(script)), list(files), limits, Outcome()
         if len(self.redirects) != len(self.files):
             raise ShellError(f"The script opens {len(self.redirects)} files, and {len(self.files)} were cleared; nothing was run.")
-        self.process = self.first = None
+        self.process: asyncio.subprocess.Process | None = None
+        self.first: int | None = None                     # a descriptor of the first process in the sandbox
         self.report: dict = {}
         self.control, self.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         (self.out, out), (self.err, err) = os.pipe(), os.pipe()

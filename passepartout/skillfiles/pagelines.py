@@ -15,6 +15,7 @@ import sys
 import types
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from itertools import product
 from pathlib import Path
 
 from ..tangling.headerargs import TangleError
@@ -38,10 +39,9 @@ def exported(page: Path, module: Path, text: str) -> Target | None:
     "What `page` writes to `module`, if that is `text`."
     try:
         read = read_page(page)
-        for same_lines in (False, True):
-            for name_sources in (True, False):
-                for target in tangled(Web(read.outline, read.sources), page.name, name_sources=name_sources, same_lines=same_lines):
-                    if target.text == text and target.name.rpartition("/")[2] == module.name: return target
+        for same_lines, name_sources in product((False, True), (True, False)):
+            for target in tangled(Web(read.outline, read.sources), page.name, name_sources=name_sources, same_lines=same_lines):
+                if target.text == text and target.name.rpartition("/")[2] == module.name: return target
     except TangleError: pass
     return None
 

@@ -117,6 +117,8 @@ class Vetted(Looked):
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #6d5599e2
 class Placed(Vetted):
     "Versions come into use and go."
+    register: Callable[[str], None]      # in `Registered`
+
     def put_in(self, page: SkillPage) -> None:
         "Use this version from now on; turns under way keep theirs."
         before = self.versions.get(page.name, [])
@@ -163,6 +165,10 @@ class Insisted(Placed):
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #2be6305a
 class Registered(Insisted):
     "What the agent's registry holds of a skill."
+    judge: Callable[[str, Any, Signal], Any]                       # these three are in `Judges` and `SkillBook`
+    text: Callable[[str, str, Signal], str]
+    triggered: Callable[[str, Signal], bool]
+
     def register(self, name: str) -> None:
         "Put the functions of a skill into the agent's registry. They ask for the right version each time."
         versions = self.versions[name]

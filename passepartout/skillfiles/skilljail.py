@@ -60,6 +60,8 @@ def one_line(said: Any, most: int = 300) -> str:
 # %% ../../nbs/skillfiles/12g_skilljail.ipynb #8acea6dc
 class Jail:
     "The process of one skill, and its end."
+    deaths: list[float]                  # when its process ended, in seconds
+
     def __init__(self, page: SkillPage, wrap: Bubblewrap, limits: JailLimits = JailLimits()):
         self.page, self.wrap, self.limits = page, wrap, limits
         self.process: subprocess.Popen | None = None

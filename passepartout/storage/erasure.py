@@ -101,6 +101,7 @@ class Erased(NamedTuple):
 # %% ../../nbs/storage/05e_erasure.ipynb #ab8fd055
 class _Request(Draft):
     __slots__ = ("withdrawn",)
+    withdrawn: tuple[int, int]           # texts, and earlier versions of notes
 
 # %% ../../nbs/storage/05e_erasure.ipynb #d60410fe
 def erase_records(store: Ledger, numbers: Iterable[int], batch: int = 2000, taking: Callable = _withdraw) -> Erased:

@@ -12,6 +12,7 @@ import hmac
 import os
 import stat
 from collections.abc import Generator
+from typing import Any
 from hashlib import sha256
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def frame_mac(key: bytes, sender: str, nonces: str, count: int, text: str) -> st
     return hmac.new(key, f"passepartout frame 1\n{sender}\n{nonces}\n{count}\n{text}".encode("utf-8", "replace"), sha256).hexdigest()
 
 # %% ../../nbs/storage/05a_seal.ipynb #8c0c9b1b
-def sealed_steps(max_chars: int = MAX_CHARS) -> Generator[int, bytes, tuple[str, str] | None]:
+def sealed_steps(max_chars: int = MAX_CHARS) -> Generator[int, Any, tuple[str, str] | None]:
     "Text and seal of one frame, as a generator like `read_steps`; None at the end of the stream. FramingError for anything else."
     text = yield from read_steps(max_chars)
     if text is None: return None

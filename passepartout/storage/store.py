@@ -21,6 +21,9 @@ from .journalfile import TROUBLE, Whereabouts, claim, connect, explain, explaine
 # %% ../../nbs/storage/05c_store.ipynb #4642bf9c
 class Draft:
     "Records of one `turn` of one `session` that will be written together or not at all. After that, `first` is the number of the first."
+    records: list[tuple[str, float, str | None, bytes | None]]
+    changes: list[tuple[Callable, int, tuple]]
+    first: int | None
     __slots__ = ("session", "turn", "clock", "scanner", "records", "changes", "first")
 
     def __init__(self, session: str, turn: str, clock: Callable[[], float] = time.time, scanner: Any = None):
@@ -59,7 +62,10 @@ class Writer:
         self.checked = Verdict(True, 0, None, "ok", 0)      # what the check at start found
         self.execute, self.execute_many = db.cursor().execute, db.cursor().executemany
         self.put_off: dict = {}                            # what changes left for the end of the transaction under way; see `write_put_off`
-        self._seen = self._full = self._owner = self._places = None
+        self._seen: int | None = None
+        self._full: bool | None = None
+        self._owner: Any = None
+        self._places: Whereabouts | None = None
         self._anchored = self.met = 0                       # met: how many records of that kind there are, by the anchor and what came since
         self.erasures = 0                                   # how often texts were removed by way of this one
         self.scanner: Any = None                            # a booted agent's scanner for secrets: what it finds is not written

@@ -53,6 +53,8 @@ _NO_CIRCLE = "line {at}: the references go round in a circle: {way}. Break it at
 
 class Expanding:
     "References followed, within limits. What one of them stands for is looked up by `referred`."
+    notes: list[str]
+
     def __init__(self, outline: Outline | None, sources: Sequence[Source]):
         self.outline, self.sources, self.notes = outline, sources, []
         self.named, self.shared, self.headings = by_names(outline, sources)

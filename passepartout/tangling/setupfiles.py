@@ -47,6 +47,8 @@ def setup_text(path: str) -> str | None:
 # %% ../../nbs/tangling/08ub_setupfiles.ipynb #05ab160e
 class Setup:
     "What the page at `page` takes over from setup files; `notes` says which were not found."
+    notes: list[str]
+
     def __init__(self, page: Path):
         self.page, self.notes, self.files = os.path.abspath(page), [], 0
 

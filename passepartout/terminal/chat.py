@@ -121,7 +121,9 @@ class Chat(Answering):
         "Read and handle one line; the exit code when it was the last."
         try: line = self.read(prompt)
         except EOFError: return self.leave(prompt)
-        except KeyboardInterrupt: return self.say("\n(Ctrl-D leaves.)", "dim")
+        except KeyboardInterrupt:
+            self.say("\n(Ctrl-D leaves.)", "dim")
+            return None
         try:
             if not any(code in line.lower() for code in self.codes()): self.remember(line)
             going = self.one(line)
@@ -130,10 +132,13 @@ class Chat(Answering):
         except KeyboardInterrupt: self.say("\nStopped. What was recorded is safe; /trace shows how far it came.", "dim")
         except DaemonGone as error: return self.go_on_alone(line, error)
         except PassepartoutError as error: self.say(error.message, "red")
+        return None
 
     def go_on_alone(self, line: str, error: DaemonGone) -> int | None:
         "Handle the line with an agent of our own, since the daemon has ended and was told nothing of it; the exit code when it was the last."
-        if self.alone is None: return self.say(error.message, "red")
+        if self.alone is None:
+            self.say(error.message, "red")
+            return None
         begin, self.alone, self.shown_before = self.alone, None, self.codes()
         self.say("The daemon has ended. Working alone.", "yellow")
         self.agent = begin()

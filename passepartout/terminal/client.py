@@ -146,11 +146,15 @@ class Calls(Renewed):
 # %% ../../nbs/terminal/20ca_client.ipynb #1dc2d362
 class Connected:
     "What is known of an agent at the other end, and the link to it."
+    acted: set[str]                      # turns that did something
+    denied: set[str]                     # and turns that were refused
     upkeep, diagnostics, daemon = None, (), True
     def __init__(self, link: Calls, settings: Any):
         self.link, self.settings, self.hint, self.provider_cascade = link, settings, None, ()
         self.desk, self.journal, self.turns = SimpleNamespace(codes={}), self, self
-        self.path, self.acted, self.denied, self.hearing, self.watching = settings.journal_dir / "journal.sqlite", set(), set(), None, None
+        self.path, self.acted, self.denied = settings.journal_dir / "journal.sqlite", set(), set()
+        self.hearing: Callable | None = None             # hears drafts
+        self.watching: Callable | None = None            # and steps
 
     def run(self, reply: Any) -> Any: return reply
     def stop(self) -> None: self.link.stop()
@@ -287,12 +291,15 @@ def find_daemon(memex: Path | None, hint: Callable[[str], None] = lambda text: N
         if opened is None: return None
         agent = DistantAgent(Calls(path, opened), settings)
         daemons = json.loads(agent.meet()["settings"])
-    except PassepartoutError as error: return hint(error.message)
+    except PassepartoutError as error:
+        hint(error.message)
+        return None
     other = [name for name, origin in settings.origin.items() if origin.startswith("environment") and name not in _PLACES
              and name.partition(".")[0] in daemons and str(getattr(settings, name.partition(".")[0])) != daemons[name.partition(".")[0]]]
     if not other: return agent
     agent.link.close()
-    return hint(f"The daemon has another {', '.join(other)} than the environment says.")
+    hint(f"The daemon has another {', '.join(other)} than the environment says.")
+    return None
 
 # %% ../../nbs/terminal/20ca_client.ipynb #2b1e91da
 @contextlib.contextmanager

@@ -22,8 +22,9 @@ from .render import clean, say, screen, wrapped
 class Drawing:
     "Draws lines, dimmed and in place, on a rich console."
     def __init__(self, console: Any = None, after: float = 1.0):
-        self.console, self.live, self.text, self.gone, self.after = console, None, "", False, after
-        self.who, self.since, self.lock, self.clock = "", time.monotonic(), threading.Lock(), None
+        self.live: Any = None
+        self.console, self.text, self.gone, self.after = console, "", False, after
+        self.who, self.since, self.lock, self.clock = "", time.monotonic(), threading.Lock(), threading.Event()
 
     def draw(self, text: str) -> None:
         from rich.text import Text

@@ -23,7 +23,9 @@ class ReadingBar:
     "Draws a bar on the terminal `stream` from `after` seconds on, each time it is called; `close` wipes it away."
     def __init__(self, stream: Any, after: float = 0.4):
         self.stream, self.after, self.begun, self.drawn = stream, after, time.monotonic(), 0.0
-        self.lock, self.bar, self.task, self.closed = threading.Lock(), None, None, False
+        self.bar: Any = None
+        self.task: Any = None
+        self.lock, self.closed = threading.Lock(), False
 
     def __call__(self, done: int, of: int, path: str) -> None:
         now = time.monotonic()

@@ -29,6 +29,13 @@ from .progress import progress_line
 # %% ../../nbs/terminal/20d_shelf.ipynb #41c61078
 class Recovering:
     "Notes that are asked through an index, and read when that fails."
+    root: Any
+    folder: Any
+    lent: bool
+    index: Any
+    notes: Any
+    facts: dict[str, Any]
+
     def answered(self, work: Callable[[], Any]) -> Any:
         "What `work()` finds. When the index fails meanwhile, it is found by reading the notes, and the person is told why."
         from passepartout.indexing.indexfile import IndexFailed

@@ -28,6 +28,12 @@ from ..settings import home_dir, working_dir
 # %% ../../nbs/terminal/20df_wizard.ipynb #4901189b
 class Wizard:
     "Asks what `Answers` holds, with `ask` for what may be seen and `ask_secret` for keys; `say` explains."
+    who: Callable[[], None]             # the questions stand in the classes below
+    where: Callable[[], None]
+    thinking: Callable[[], None]
+    private: Callable[[], None]
+    always: Callable[[], None]
+
     def __init__(self, present: Present, say: Callable, ask: Callable[[str], str], ask_secret: Callable[[str], str], systemd: bool = False):
         self.present, self.say, self.ask, self.ask_secret, self.systemd, self.answers = present, say, ask, ask_secret, systemd, Answers()
 

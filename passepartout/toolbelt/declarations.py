@@ -67,6 +67,12 @@ KINDS, ACCESS = ("text", "path", "command", "address", "limit"), ("read", "write
 class Checked:
     "How the value of an argument is looked at."
     __slots__ = ()
+    name: str
+    type: str
+    required: bool
+    default: Any
+    choices: tuple[str, ...]
+
     def check(self, tool: str, value: Any) -> Any:
         "`value` if it fits; otherwise `ToolError` with a sentence for whoever proposed it."
         if value is ABSENT and not self.required: return self.default

@@ -82,6 +82,8 @@ def _is_fresh(found: Stamps, now: int) -> bool:
 # %% ../../nbs/toolbelt/12cd_steady.ipynb #c78875b8
 class Watch:
     "Whether the names that commands were given go on leading where they led. Looks at the disk, and may wait some hundredths of a second."
+    seen: dict[str, tuple[str, dict]]
+
     def __init__(self, roots: Sequence[Root]): self.roots, self.seen = roots, {}
 
     def look(self, script: Script) -> None:

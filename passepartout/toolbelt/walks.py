@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/toolbelt/walks.html.md"""
 
 # %% auto #0
 __all__ = ['NAMES_ONLY', 'GIVEN_ONLY', 'FILE_KINDS', 'LEFT_OUT', 'MOST_ENTRIES', 'MOST_COVERS', 'Going', 'everywhere', 'standing',
-           'goings', 'tells_names', 'typed_words', 'path_words', 'git_folders', 'TooMany', 'covers', 'sensitive_in',
-           'objection_to_walk', 'objection_to_late']
+           'goings', 'tells_names', 'typed_words', 'path_words', 'git_folders', 'TooMany', 'covers', 'cover_of',
+           'sensitive_in', 'objection_to_walk', 'objection_to_late']
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #6c983db7
 import os
@@ -211,6 +211,16 @@ def covers(found: Iterable[Going], entries: int = MOST_ENTRIES, most: int = MOST
                 if len(made) > most: raise TooMany(f"more than {most:,} files of keys, or hidden ones, would have to be kept from it")
     return sorted(made, key=lambda cover: cover.path)
 
+# %% ../../nbs/toolbelt/12ca_walks.ipynb #03917799
+def cover_of(entry: os.DirEntry, hidden: bool, spared: Callable[[str], bool]) -> Cover | None:
+    "What is to be covered of one entry of a folder, if it is; repositories that are `spared` are not."
+    name = entry.name
+    if entry.is_dir(follow_symlinks=False):
+        if name.lower().endswith(".git"): return None if spared(name) else Cover(entry.path, True)
+        return Cover(entry.path, True) if hidden and name.startswith(".") else None
+    kept = holds_keys(name) or hidden and name.startswith(".") and name not in LEFT_OUT
+    return Cover(entry.path) if kept and entry.is_file(follow_symlinks=False) else None
+
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #a104f70e
 def sensitive_in(top: str, hidden: bool, left: list[int], spared: Callable[[str], bool]) -> Iterator[Cover]:
     "What is to be covered below one folder, the repositories that are `spared` left out. What cannot be listed cannot be read by a command either. Raises `TooMany`."
@@ -221,16 +231,10 @@ def sensitive_in(top: str, hidden: bool, left: list[int], spared: Callable[[str]
         except OSError: continue
         with scan:
             for entry in scan:
-                left[0], name = left[0] - 1, entry.name
+                left[0] -= 1
                 if left[0] < 0: raise TooMany(f"it goes through more than {MOST_ENTRIES:,} files and folders")
-                if entry.is_dir(follow_symlinks=False):
-                    if name.lower().endswith(".git"):
-                        if not spared(name): yield Cover(entry.path, True)
-                    elif not name.startswith("."): todo.append(entry.path)
-                    elif hidden: yield Cover(entry.path, True)
-                elif (holds_keys(name) or hidden and name.startswith(".")
-                      and name not in LEFT_OUT) and entry.is_file(follow_symlinks=False):
-                    yield Cover(entry.path)
+                if (cover := cover_of(entry, hidden, spared)) is not None: yield cover
+                elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".") and not entry.name.lower().endswith(".git"): todo.append(entry.path)
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #c7f0d59d
 def objection_to_walk(script: Script, roots: Sequence[Root], entries: int = MOST_ENTRIES) -> str | None:

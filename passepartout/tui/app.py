@@ -10,7 +10,7 @@ __all__ = ['Made', 'Mounting', 'Joining', 'Tui', 'Beside', 'Picking', 'matching'
 # %% ../../nbs/tui/app.ipynb #c7ab4ff6
 import asyncio
 import signal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 from ..terminal.slash import Command, help_text
@@ -33,7 +33,9 @@ class Made(Seen):
         super().__init__(ansi_color=True)
         self.settings, self.session, self.connect, self.look = settings, session, connect, look
         self.past, self.names, self.waiting, self.mine, self.before = History(settings.journal_dir / "history"), (*OWN,), [], set(), None
-        self.events, self.early, self.logged, self.agents_log, self.open_files, self.span = Events(), [], [], [], set(), ""
+        self.early: list[str] = []                       # what was typed before there was an agent
+        self.open_files: set[str] = set()
+        self.events, self.logged, self.agents_log, self.span = Events(), [], [], ""
         self.gone, self.lost, self.reading, self.resumed, self.watching, self.warned, self.why = False, False, None, False, None, False, ""
         self.broken = None
 
@@ -47,6 +49,8 @@ class Made(Seen):
 # %% ../../nbs/tui/app.ipynb #974fdce2
 class Mounting(Made):
     "What happens when the window opens."
+    begin: Callable[[], Coroutine[Any, Any, None]]        # in `Joining`
+
     async def on_mount(self) -> None:
         self.theme = "ansi-dark"
         self.part("prompt", Bar).say(("› ", "bold"))
@@ -63,6 +67,8 @@ class Mounting(Made):
 # %% ../../nbs/tui/app.ipynb #9331fc61
 class Joining(Mounting):
     "How an agent comes into the window."
+    send: Callable[[str], None]                          # in `Tui`
+
     async def begin(self) -> None:
         "Get an agent, and have the conversation begin."
         try:

@@ -58,7 +58,8 @@ def read_history(path: Path | None, most: int) -> list[str]:
 class History:
     "Lines that were typed before, oldest first."
     def __init__(self, path: Path | None = None, most: int = 2_000):
-        self.path, self.lines, self.at, self.begun = path, list(read_history(path, most)), None, ""
+        self.path, self.lines, self.begun = path, list(read_history(path, most)), ""
+        self.at: int | None = None          # the line that is shown; None: what is being typed
 
     def add(self, line: str, secrets: Iterable[str] = ()) -> None:
         "Remember a line, unless it holds one of the `secrets`."

@@ -9,7 +9,7 @@ __all__ = ['KEYS', 'OWN', 'NAMED', 'FIRST', 'key_help', 'wants', 'key_pieces', '
 
 # %% ../../nbs/tui/frame.ipynb #d9943498
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from textual.app import App, ComposeResult
@@ -19,7 +19,7 @@ from textual.containers import Container, Horizontal
 from ..terminal.slash import Command
 from ..terminal.render import Line
 from .entries import LOOKS
-from .entry import Editor
+from .entry import Editor, History
 from .panes import Side
 from .rows import Bar, Lines
 
@@ -94,6 +94,10 @@ _SIZES = """
 # %% ../../nbs/tui/frame.ipynb #fe1b2f46
 class Frame(App):
     "The parts of the window."
+    settings: Any                       # what a window knows is made in `Made`, on the page of the window
+    session: str
+    past: History
+    names: Sequence[str]
     CSS = _CSS + _SIZES
     ENABLE_COMMAND_PALETTE = False
     TITLE = "Passepartout"
@@ -147,6 +151,12 @@ class Layout(Parts):
 # %% ../../nbs/tui/frame.ipynb #ea565512
 class Headed(Layout):
     "The row that says where one is, and what goes on."
+    agent: Any                          # None until there is one
+    window: Any
+    desk: Any
+    reading: tuple[int, int] | None
+    gone: bool                          # the daemon is
+    lost: bool                          # the notes are
     look, busy, since, begun, agent, window, desk = "terminal", False, 0.0, False, None, None, None
 
     def doing(self) -> str:

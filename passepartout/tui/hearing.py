@@ -10,7 +10,7 @@ __all__ = ['CALM', 'Hearing', 'Drawing', 'Drafting', 'Told', 'Missed', 'Waiting'
 # %% ../../nbs/tui/hearing.ipynb #f32201c9
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..conditions import PassepartoutError
@@ -19,11 +19,18 @@ from .entries import Entry
 from .frame import Headed
 from .questions import Questions
 from .rows import Bar
-from .talk import told
+from .talk import Events, told
 
 # %% ../../nbs/tui/hearing.ipynb #0fa7a26e
 class Hearing(Headed):
     "Events are taken in the thread of the window."
+    events: Events
+    mine: set[str]                      # turns that this window has shown
+    before: set[str] | None             # turns from before it opened
+    logged: list[str]
+    agents_log: list[str]
+    watching: Any
+
     def listen(self) -> None:
         "Have events taken in this thread, soon after they come."
         loop = asyncio.get_running_loop()
@@ -47,7 +54,9 @@ CALM = 0.05               # seconds between two looks of a draft
 # %% ../../nbs/tui/hearing.ipynb #daa9d1ed
 class Drawing(Hearing):
     "The draft on the screen."
-    newest, drawn, coming = None, float("-inf"), None        # the draft that is not drawn yet, when one was last, and the timer of the next
+    newest: str | None = None           # the draft that is not drawn yet
+    drawn: float = float("-inf")        # when one was last
+    coming: Any = None                  # the timer of the next
 
     def draw_draft(self) -> None:
         "Draw the newest draft, if it is not drawn yet."
@@ -130,6 +139,10 @@ class Missed(Told):
 # %% ../../nbs/tui/hearing.ipynb #38c05389
 class Waiting(Missed):
     "What waits for an answer, what an agent noted, and what commands want."
+    want: Callable                       # these three are in `Beside`
+    action_leave: Callable[[], None]
+    action_questions: Callable[[], None]
+
     def hear_waiting(self, waiting: list) -> None:
         self.waiting = waiting
         count = len(waiting)

@@ -23,10 +23,13 @@ from .rows import Bar, Rows
 # %% ../../nbs/tui/picker.ipynb #493367ad
 class Narrowed(ModalScreen):
     "A line to type in, and what is found below it."
+    fill: Callable
+
     def __init__(self, title: str, find: Callable[[str], Awaitable[Iterable[Entry]]], words: str = "",
                  hint: str = "Enter picks, Escape goes back"):
         super().__init__()
-        self.titled, self.find, self.words, self.hint, self.shown = title, find, words, hint, None
+        self.titled, self.find, self.words, self.hint = title, find, words, hint
+        self.shown: str | None = None       # the words for which the rows were found
 
     def compose(self) -> Any:
         yield Bar(id="head")
@@ -43,6 +46,8 @@ class Narrowed(ModalScreen):
 # %% ../../nbs/tui/picker.ipynb #74a09ae3
 class Finding(Narrowed):
     "What is found for the words of now."
+    pick: Callable
+
     def on_input_changed(self, event: Input.Changed) -> None: self.run_worker(self.fill(event.value), exclusive=True)
 
     async def fill(self, words: str, pause: float = 0.08, pick: bool = False) -> None:

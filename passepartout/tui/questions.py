@@ -30,6 +30,8 @@ MOMENT_S, BURST_S, LEAST_COLUMNS, LEAST_ROWS = 0.6, 0.12, 30, 8
 
 class Guard:
     "Whether a key can be meant as a yes."
+    unseen: set[int]                     # lines that were not on the screen yet
+
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self.clock, self.since, self.key, self.before, self.size, self.lines, self.unseen = clock, clock(), float("-inf"), float("-inf"), (0, 0), 0, set()
 

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/tui/rows.html.md"""
 __all__ = ['Ends', 'Filled', 'Lines', 'seen', 'Marked', 'Rows', 'Bar']
 
 # %% ../../nbs/tui/rows.ipynb #ffeecfd3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rich.segment import Segment
@@ -27,6 +27,12 @@ from .entries import Entry, Row, dressed, rows_of, shown
 # %% ../../nbs/tui/rows.ipynb #b761f441
 class Ends(ScrollView, can_focus=True):
     "How long the rows are, and who stays at their end."
+    follow: bool
+    columns: int
+    rows: list[Row]
+    tail: list[Row]                     # those of the draft
+    at_end: bool
+    build: Callable[[], None]           # in `Filled`
     virtual_size = Reactive(Size(0, 0), layout=False)          # nothing beside these lines depends on how many they are
 
     def measure(self) -> None:

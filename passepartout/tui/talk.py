@@ -25,7 +25,8 @@ from ..serving.sockets import DaemonError
 class Events:
     "What the window has to be told; `wake` is called from any thread when there is something new."
     def __init__(self, wake: Callable[[], Any] = lambda: None):
-        self.waiting, self.wake, self.lock, self.woken = deque(), wake, threading.Lock(), False
+        self.waiting: deque[tuple[str, Any]] = deque()
+        self.wake, self.lock, self.woken = wake, threading.Lock(), False
 
     def __call__(self, kind: str, value: Any = None) -> None:
         with self.lock:
@@ -44,8 +45,11 @@ class Events:
 # %% ../../nbs/tui/talk.ipynb #52f1dbea
 class Jobs:
     "Work for a thread, in order."
+    events: Events
+
     def start_thread(self) -> None:
-        self.jobs, self.busy = queue.Queue(), False
+        self.jobs: queue.Queue[Callable[[], Any] | None] = queue.Queue()
+        self.busy = False
         self.thread = threading.Thread(target=self.work, name="passepartout-talk", daemon=True)
         self.thread.start()
 
