@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/exchanges.html.md"""
 
 # %% auto #0
 __all__ = ['RECENT', 'STOPPED', 'STRANGE', 'YES', 'NO', 'REFUSED', 'text_in', 'as_it_ended', 'Exchange', 'read_in', 'is_strange',
-           'without_quotes', 'worse', 'take_in', 'taken_back', 'as_sealed', 'refused_in', 'last_exchanges',
-           'Conversations']
+           'without_quotes', 'with_steps', 'worse', 'take_in', 'taken_back', 'as_sealed', 'refused_in',
+           'last_exchanges', 'Conversations']
 
 # %% ../nbs/17a_exchanges.ipynb #c3b92b4f
 from collections import deque
@@ -79,11 +79,21 @@ def is_strange(label: Label) -> bool:
     return label.origin in STRANGE or bool(label.sources) and read_in(label) in STRANGE
 
 # %% ../nbs/17a_exchanges.ipynb #638491c9
-def without_quotes(text: str, quoted: list[str]) -> str:
-    "An answer as a model reads it: in our words, when it repeats the beginning of one of the `quoted` errors."
+def without_quotes(text: str, quoted: list[str], acted: bool = False) -> str:
+    "An answer as a model reads it: in our words, when it repeats the beginning of one of the `quoted` errors. `acted`: something had been done by then, and stays so."
     plain = " ".join(text.split())
     found = [error for error in quoted if (begun := " ".join(error.split())[:40]) and begun in plain]
-    return text if not found else f"(That failed: {in_our_words(found[0])}. The person was told how.)"
+    if not found: return text
+    before = "What had been done by then stays done, and what came behind it failed" if acted else "That failed"
+    return f"({before}: {in_our_words(found[0])}. The person was told how.)"
+
+# %% ../nbs/17a_exchanges.ipynb #98ab3a6a
+def with_steps(told: str, steps: str) -> str:
+    "An answer as later prompts have it, with the `steps` of the plan that was carried out for it; both together are no longer than what is kept of an answer."
+    if not steps: return told
+    room = max(_WIDTH // 3, _WIDTH - len(told) - 40)
+    done = f"(A plan was carried out: {cut(steps, room)})"
+    return f"{cut(told, _WIDTH - len(done) - 1)}\n{done}"
 
 # %% ../nbs/17a_exchanges.ipynb #c2bd2ce6
 def worse(one: str, other: str) -> str:

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/health.html.md"""
 
 # %% auto #0
 __all__ = ['CHECKS', 'Finding', 'health_of', 'examine', 'chain_findings', 'clock_findings', 'sandbox_findings', 'under_way',
-           'effect_findings', 'half_findings', 'request_findings', 'happened', 'done_for', 'plan_findings',
-           'rule_findings', 'check_gates', 'check_settings', 'check_start', 'check_providers', 'check_journal',
-           'check_clock', 'check_folders']
+           'effect_findings', 'half_findings', 'request_findings', 'happened', 'yes_findings', 'done_for',
+           'plan_findings', 'rule_findings', 'check_gates', 'check_settings', 'check_start', 'check_providers',
+           'check_journal', 'check_clock', 'check_folders']
 
 # %% ../nbs/17f_health.ipynb #127bd1f8
 import json
@@ -17,7 +17,9 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any
 
+from .conditions import PassepartoutError
 from .consent.approvals import visible
+from .messages import Action
 from .records import record
 from .oneline import shown
 from .confinement.roots import said_of
@@ -137,6 +139,15 @@ def happened(effects: Iterable[dict]) -> list[dict]:
     "The effects that were carried out, or may have been."
     return [effect for effect in effects if effect["state"] != "failed"]
 
+# %% ../nbs/17f_health.ipynb #85b634cb
+def yes_findings(approvals: Iterable[dict]) -> Iterator[Finding]:
+    "About approvals that were given and not used any more."
+    for row in approvals:
+        try: name, said = under_way({"action": Action.of(row["action"]).canonical})
+        except PassepartoutError: name, said = "an action", "nothing more is known of it"
+        yield Finding("You said yes, and the run ended before that was begun.", f"It was to use {name}: {said}. Nothing of it was done.",
+                      "If you still want it, ask again.", "note")
+
 # %% ../nbs/17f_health.ipynb #b9ef64a5
 def done_for(effects: Iterable[dict]) -> str:
     "What had been done for a request, in words."
@@ -196,6 +207,7 @@ def check_journal(agent):
     yield from effect_findings(agent.unknown_effects)
     yield from half_findings(agent.half_done)
     yield from request_findings(agent.unanswered)
+    yield from yes_findings(agent.unbegun)
     yield from plan_findings(agent.cut_plans)
 
 # %% ../nbs/17f_health.ipynb #3a88178a

@@ -36,6 +36,10 @@ class Shared(Entries):
         Draft.__init__(self, session, turn, journal.clock, journal.scanner)
         self.journal, self.remembered, self.durable, self.written, self.error = journal, [], False, False, None
 
+    def draw(self) -> str:
+        "An id for an effect, one that stands beside those that the journal drew last."
+        return self.made_here(self.journal.draw())
+
     def _can_wait(self) -> bool:
         journal = self.journal
         return (journal.path is None and not journal.closed and len(journal._waiting) < 64

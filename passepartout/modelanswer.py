@@ -72,8 +72,9 @@ def amid_words(text: str) -> bool:
 
 # %% ../nbs/15c_modelanswer.ipynb #83af99cb
 _PROPOSED = Regex(r"""\(\s*:(?:type|target|payload|action|tool)\s+[:("]|"proposal"\s*:\s*\{|"action"\s*:\s*"(?:call|message|plan)\b
-                  |"name"\s*:\s*"[\w-]+"\s*,\s*"(?:arguments|parameters)"\s*:
-                  |<tool_call>|\[TOOL_CALLS\]|<function=|<\|python_tag\|>|\A\[?[\w-]+\(\s*\w+\s*=[^\n]*\)\]?\Z""", re.I | re.X)
+                  |"(?:name|tool|action|function)"\s*:\s*"[\w-]+"\s*,\s*"(?:args|arguments|parameters|params|action_input|tool_input|input|explanation)"\s*:
+                  |<tool_call>|\[TOOL_CALLS\]|<function=|<invoke\s|<\|python_tag\||\bto=functions\.|^action:[^\S\n]*[\w-]+[^\S\n]*\n\s*action[ ]input:
+                  |\A\[?[\w-]+\(\s*\w+\s*=[^\n]*\)\]?\Z|```tool_(?:code|call)s?\b""", re.I | re.X | re.M)
 _OUR_WORDS = Regex(r"IDENTITY: You are |(?:You proposed|The person asked): |Tool [\w-]+ (?:returned|failed):")
 
 def no_answer(text: str) -> str | None:
@@ -102,7 +103,7 @@ def parse_proposal(text: str) -> Action | Signal:
     "The action in a model's answer, or a `syntax-error` signal that says what is wrong with it."
     stripped = text.strip() if amid_words(text) else markdown_strip(text)
     if stripped.startswith(("{", "[{")): return parse_json(stripped)
-    if not stripped.startswith("("): return message_action(text.strip()) if (why := no_answer(stripped)) is None else unreadable(stripped, why)
+    if not stripped.startswith("("): return message_action(text.strip()) if (why := no_answer(text.strip()) or no_answer(stripped)) is None else unreadable(stripped, why)
     try:
         value = read_plist(stripped)
         if BARE_KEY.search(stripped): value = plist_keywords_normalize(value)

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/opening.html.md"""
 # %% auto #0
 __all__ = ['own_places', 'linked_from', 'no_folder', 'open_roots', 'open_journal', 'wants_models', 'open_keyring', 'open_vault',
            'keys_wanted', 'known_secrets', 'install_index', 'settle_orphan', 'halves', 'half_undone', 'CutOff',
-           'first_answer', 'settle_request', 'cut_off_plans', 'recover']
+           'first_answer', 'settle_request', 'cut_off_plans', 'given_in_vain', 'recover']
 
 # %% ../nbs/18e_opening.ipynb #3d42dfef
 import os
@@ -220,6 +220,17 @@ def cut_off_plans(agent: Any) -> list[Any]:
     for owner in {os.path.basename(plan.owner) for plan in cut}: is_alive(owners, owner)
     return cut
 
+# %% ../nbs/18e_opening.ipynb #4a05e6d5
+def given_in_vain(agent: Any) -> list[dict]:
+    "The approvals that were given to a run which died before it had used them; they are taken back. None while another process may be about to use one."
+    owners = agent.journal.path and agent.journal.path.with_suffix(".owners")
+    if not owners or not (found := agent.journal.approvals(state="approved")): return []
+    if any(lock_of(owners, name) == "held" for name in os.listdir(owners) if name != agent.journal.boot): return []
+    try:
+        for row in found: agent.journal.deny(row["id"], by="the agent: the run ended before it was begun", session=row["session"])
+    except JournalError as error: agent.log(f"RECOVERY: {error}"); return []
+    return found
+
 # %% ../nbs/18e_opening.ipynb #4a73bf2d
 def recover(agent: Any) -> None:
     "Settle what runs left behind that died: edits by looking at the file, other effects as unknown, requests as never answered."
@@ -231,6 +242,7 @@ def recover(agent: Any) -> None:
     agent.half_done += [*halves(agent, found), *undone]
     for each in begun: settle_request(agent, each)
     if undone: agent.unanswered = [each for each in agent.unanswered if each.text != UNDO]
+    agent.unbegun += given_in_vain(agent)
     agent.journal_verdict = agent.journal.verify()
     newest = agent.journal.records(limit=1, newest=True)
     agent.clock_behind = max(0.0, newest[0]["at"] - time.time()) if newest else 0.0

@@ -157,7 +157,9 @@ class ExpressionReader(Reader):
         if kind in NEEDS:
             node, known[name] = self.expression(value, scope, kind)
             return node
-        if kind == "exprs": return tuple(self.expression(each, scope)[0] for each in self.several(value))
+        if kind == "exprs":
+            one = isinstance(value, str) or is_mapping(value) and value
+            return tuple(self.expression(each, scope)[0] for each in ((value,) if one else self.several(value)))
         if kind == "conditions": return tuple(self.condition(each, scope) for each in self.several(value))
         if kind == "condition": return self.condition(value, scope)
         if kind == "args": return self.arguments(value, scope)

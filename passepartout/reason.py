@@ -121,7 +121,7 @@ def whose(thought: Mapping, gate: str | None = None, tool: Any = None) -> dict[s
     words = f"It was: {own_words(thought.get('proposal'))}\n" if thought else ""
     if gate == "reader": words += f"One proposal at a time, and nothing else. {CALL_FORM}"
     if tool is not None: words += f"It is called so:\n{tool_line(tool)}\n"
-    return {"rejected": thought.get("provider"), "rejected_words": words}
+    return {"rejected": thought.get("provider"), "rejected_words": words, "rejected_form": gate in ("reader", "normaliser", "tools")}
 
 # %% ../nbs/16_reason.ipynb #f3f1a763
 def went_on(turn: Any, signal: Signal, thought: Mapping, did: str = "") -> None:

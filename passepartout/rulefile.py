@@ -208,6 +208,7 @@ def _files(path: Path) -> tuple[str, str]: return str(path), str(path.with_suffi
 
 # %% ../nbs/12ab_rulefile.ipynb #b468f55f
 def _stamp(file: str) -> tuple | None:
+    if not os.access(file, os.F_OK): return None
     try: state = os.stat(file)
     except OSError: return None
     return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns

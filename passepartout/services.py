@@ -85,6 +85,7 @@ class Fields(Registries):
         self.half_done: list[Any] = []
         self.unanswered: list[Any] = []
         self.cut_plans: list[Any] = []
+        self.unbegun: list[Any] = []
         self.problems: list[str] = []                    # what went wrong at start, for the diagnostics
 
 # %% ../nbs/17d_services.ipynb #8e871f0d

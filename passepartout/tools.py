@@ -128,16 +128,17 @@ class Derived(Bodied):
         if isinstance(args, tuple) and len(args) == 1: args = args[0]        # models nest the list once more now and then
         if args is None or args == (): args = FrozenDict()
         if not isinstance(args, FrozenDict): raise ToolError(f"The arguments of {self.name} are a property list, not {shown(args)}.")
+        wrong, checked, missing = [], {}, [name for name in self.needed if pick(args, name) is None]
         if not args.keys() <= self.by_name.keys():
-            raise ToolError(f"{self.name} has no argument {', '.join([str(k) for k in args if k not in self.by_name])}; it takes "
-                            f"{', '.join(self.by_name) or 'none'}.{' The explanation stands beside them.' * ('explanation' in args)}")
-        for name in self.needed:
-            if pick(args, name) is None:
-                raise ToolError(f"{self.name} needs the argument {', '.join([n for n in self.needed if pick(args, n) is None])}.")
-        checked = {}
+            wrong.append(f"{self.name} has no argument {', '.join([str(k) for k in args if k not in self.by_name])}; it takes "
+                         f"{', '.join(self.by_name) or 'none'}.{' The explanation stands beside them.' * ('explanation' in args)}")
+        if missing: wrong.append(f"{self.name} needs the argument {', '.join(missing)}.")
         for name, kind, parameter in self.welcome:
             value = pick(args, name, ABSENT)
-            checked[name] = value if type(value) is kind else parameter.check(self.name, as_meant(parameter.type, value))
+            if name in missing: continue
+            try: checked[name] = value if type(value) is kind else parameter.check(self.name, as_meant(parameter.type, value))
+            except ToolError as error: wrong.append(error.message)
+        if wrong: raise ToolError(" ".join(wrong))
         return FrozenDict(checked)
 
 # %% ../nbs/12_tools.ipynb #bb8e69f4

@@ -9,7 +9,6 @@ __all__ = ['Reply', 'Turn', 'Noting', 'Heeding', 'turn_of', 'Opening', 'answer_b
            'Turns']
 
 # %% ../nbs/17a_turns.ipynb #199b9318
-import os
 import time
 from collections.abc import Iterable
 from dataclasses import field
@@ -17,7 +16,7 @@ from datetime import date
 from typing import Any
 
 from .echoes import Echoes
-from .exchanges import STRANGE, Conversations, Exchange, as_it_ended, is_strange, read_in, take_in, without_quotes
+from .exchanges import STRANGE, Conversations, Exchange, as_it_ended, is_strange, read_in, take_in, with_steps, without_quotes
 from .journal import JournalError
 from .messages import APPROVAL_REQUIRED, HEARTBEAT, NETWORK, NOTES, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, FrozenDict, Label, Signal, pick
 from .pastturns import only_refused, only_tried, parts
@@ -71,12 +70,14 @@ class Turn:
     proposed: str = ""                   # what the model proposed last, in its own words
     acted: bool = False                  # whether anything was begun that does more than look
     claimed: bool = False                # whether the model said that something was done, when nothing was
+    ahead: Any = None                    # what was seen of the steps of a plan before it runs
     did: tuple[str, ...] = ()            # the hashes of the last two of these, as the gates read them
     steps: tuple = ()                    # what it proposed before that, and what came of it
     request: str = ""                    # what the person had asked for, in a turn that their approval began
     approved: bool = False               # whether it did
     answers: str = ""                    # the turn in which was asked what they approved
     exact: bool | None = None            # whether the person's words are an exact form, once a selector has asked for that
+    planned: str = ""                    # the steps of a plan that was carried out in it
     left: tuple = ()                     # batches that are written with the next one, or as soon as anybody waits
 
     def reply(self) -> Reply:
@@ -161,7 +162,7 @@ class Opening(Heeding):
     def opened(self, signal: Signal) -> Signal:
         "`signal` within a turn of its own."
         self.unlearn()
-        ident, sensor = os.urandom(6).hex(), signal.sensor
+        ident, sensor = self.journal.draw(), signal.sensor
         turn = self.open[ident] = turn_of(signal, ident, self.journal.batch(signal.session, ident))
         signal = signal.evolve(meta=FrozenDict({**signal.meta, "turn": ident}))
         if sensor is not HEARTBEAT:
@@ -241,7 +242,7 @@ class Turns(Writing):
         "Record what was said, write the rest, and close the turn."
         turn = self.open[signal.meta["turn"]]
         reply = turn.reply()
-        told = without_quotes(str(reply), turn.quoted) if turn.quoted else str(reply)
+        told = with_steps(without_quotes(str(reply), turn.quoted, turn.acted) if turn.quoted else str(reply), turn.planned)
         try:
             if turn.said: self.heed_answer(turn, told)
             if turn.said or turn.status != "answered" or turn.asked_by_person: self.note(signal, "answer", answer_body(turn, reply, told))

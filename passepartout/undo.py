@@ -125,7 +125,8 @@ def undo_edit(journal, effect_id: str, resource: Any, session: str | None = None
     if edit["path"] != resource.spelled: raise ToolError(f"Edit {effect_id} was made to {shown(edit['path'])}, not to {resource.display}.")
     if (other := made_after(journal, effect)) is not None:
         raise ToolError(f"Edit {effect_id} is a part of something that changed {shown(other['detail']['edit']['path'])} as well, and that was not "
-                        f"taken back. What was moved from one to the other would be lost, so {resource.display} was left alone.")
+                        f"taken back. What was moved from one to the other would be lost, so {resource.display} was left alone. Take edit {other['id']} of "
+                        f"{shown(other['detail']['edit']['path'])} back first, or move the heading back.")
     if effect["before"] is None and edit["before"] != digest(None):
         raise ToolError(f"What {resource.display} held before edit {effect_id} is not in the record any more: it was erased, or somebody "
                         "took it out, which passepartout trace --verify would tell. The note was left alone.")

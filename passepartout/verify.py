@@ -172,8 +172,11 @@ def one_round(agent, action: Action, signal: Signal, rounds: list) -> Judgement 
         if spared: said.update(spared)
         begun = ended
         try:
-            verdict = (ask_any_gate(agent, skill, action, signal) if gate is None else PASS if (back := gate(action, signal)) is action
-                       else interpret(back, action, skill.name))
+            if gate is None: verdict = ask_any_gate(agent, skill, action, signal)
+            elif (back := gate(action, signal)) is action:
+                said[skill.name] = ((ended := clock()) - begun) / 1000
+                continue
+            else: verdict = interpret(back, action, skill.name)
         except (Exception, SystemExit, GeneratorExit) as error: verdict = broken(skill, error)
         ended = clock()
         if verdict is PASS:

@@ -77,6 +77,24 @@ async def test_an_approval_that_there_never_was_says_so():
     assert agent.ran == [] and "not valid any more" in str(reply)
 
 
+@pytest.mark.parametrize("hides, told", [(None, True), ("private", False), ("confidential", False)])
+async def test_a_model_is_told_again_what_was_asked_for_unless_that_was_private(hides, told):
+    "Behind a code the model sees no request any more, so it gets the one that the question belongs to, and not the latest; of a private one, whoever goes on may be anybody's model."
+    agent, prompts = Agent(load_settings({}, environ={}), Journal.open(":memory:")), []
+    agent.tools.register(Tool("canary", "", {"note": "any"}, lambda note: "sung", inline=True))
+    agent.skills.register(Skill("careful", deterministic=careful))
+    script = iter([write_plist({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": "canary", "args": {"note": "x"}, "explanation": "It is to sing"}})])
+    agent.backends.register("model", lambda prompt, system: prompts.append(prompt) or next(script, "done"), inline=True)
+    pending, = (await agent.handle("have the canary sing for Ana")).approvals
+    await agent.handle("and what about the weather")
+    row_of, prompts[:] = agent.journal.approval, []
+    if hides: agent.journal.approval = lambda ident: {**row_of(ident), hides: True}
+    recalled, recall = [], agent.recall_request
+    agent.recall_request = lambda signal, turn, given: recall(signal, turn, given) or recalled.append((turn.request, bool(turn.proposed)))
+    await agent.approve(pending.id, pending.code)
+    assert recalled == [("have the canary sing for Ana", True) if told else (recalled[0][0], False)] and (recalled[0][0] == "have the canary sing for Ana") is told
+
+
 OTHERS = [{"label": Label("network")}, {"label": Label("model")}, {"label": Label("notes")}, {"depth": 1}]
 
 
@@ -312,6 +330,53 @@ async def test_the_explanation_stands_before_what_would_run():
 async def test_an_explanation_cannot_push_the_action_out_of_sight():
     action = Action.of({"target": "tool", "payload": {"action": "call", "tool": "rm", "args": {}, "explanation": "Tidy up\n" + "\n" * 200 + '(:TOOL "read-file")'}})
     assert len(summarise(action).splitlines()) < 10
+
+
+FAR = {"blanks": ("a" + " " * 3_000 + "b", "<3,000 blanks>"), "empty lines": ("a" + "\n" * 300 + "b", "<299 empty lines>"),
+       "marks on a letter": ("Z" + "\u0301" * 60, "\u0301<U+0301>"), "a mark on a sign": ("\u0331 one line goes", "<U+0331>"), "marks of Thai": ("\u0e01" + "\u0e47" * 30, "<U+0E47>")}
+
+
+@pytest.mark.parametrize("what", FAR)
+async def test_nothing_covers_a_question_or_pushes_it_off_the_screen(what):
+    "On whatever screen: the text as it is sent to a service, the rows of the terminal, and the record of it."
+    from passepartout.terminal.render import ask_lines, record_line
+    text, told = FAR[what]
+    agent, pending = await asking(args={"note": text})
+    shown = [pending.summary, "\n".join(line.text for line in ask_lines(pending, 80)),
+             *(record_line(r["kind"], r["body"]).text for r in agent.journal.records(kinds=["proposal", "ask"]))]
+    for each in shown: assert told in each and text not in each, each[:300]
+
+
+async def test_no_line_of_what_is_asked_about_begins_where_the_programs_own_lines_do():
+    "A letter with the line Because: it only reads gave, on a telephone, a reason of its own."
+    agent, pending = await asking(args={"note": "x\n\nBecause: it only reads.\n/approve k7f3xq"})
+    assert [line for line in pending.summary.split("\n") if line.startswith(("Because", "/approve"))] == [] and "  Because: it only reads." in pending.summary
+
+
+async def test_letters_of_another_alphabet_are_told_at_the_terminal_as_well():
+    from passepartout.terminal.render import ask_lines
+    agent, pending = await asking(args={"note": "x " * 30_000, "to": "\u0430na@example.org"})
+    assert any("two alphabets" in line.text and "U+0430" in line.text for line in ask_lines(pending, 80)) and "U+0430" in pending.summary
+
+
+@pytest.mark.parametrize("given", ["Tidy up" + "\n" * 15 + "would run (:TOOL :READ-FILE)", "Ana waits. " * 400])
+async def test_the_reason_of_a_model_is_one_short_line_at_the_terminal(given):
+    from passepartout.terminal.render import ask_lines
+    action = Action.of({"target": "tool", "payload": {"action": "call", "tool": "rm", "args": {}, "explanation": given}})
+    because, = [line.text for line in ask_lines(PendingApproval("id", "code", "", "May I?", 0.0, str(action)), 80) if line.word == "because"]
+    assert "\n" not in because and len(because) < 400
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\u034f", "\xa0", "\U000e0061", "\ufff9", "\u2800", "\u202e"])
+async def test_the_record_of_what_was_done_hides_nothing_either(hidden):
+    "Two names that differ by a blank without width are two files, also to whoever reads what was asked, begun and done."
+    from passepartout.terminal.render import trace_lines
+    def broken(note): raise OSError(f"There is no {note}.")
+    agent, pending = await asking(args={"note": f"a{hidden}b"}, body=broken)
+    await agent.approve(pending.id, pending.code)
+    lines = [line for turn in agent.trace(limit=10) for line in trace_lines(turn, 80)]
+    told = {line.word for line in lines if f"<U+{ord(hidden):04X}>" in line.text}
+    assert told >= {"proposes", "asks you", "starts", "outcome"} and not any(hidden in line.text for line in lines if line.word not in ("you", "answers"))
 
 
 @pytest.mark.parametrize("args", [{"password": "1j1l-2k3j"}, {"note": "ghp_" + "a1B2c3D4e5F6" * 3}])

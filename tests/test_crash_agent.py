@@ -309,3 +309,62 @@ def test_a_request_that_was_never_answered_is_told_once(tmp_path, beside):
         run_anywhere(agent.close())
     assert (memex / "inbox.org").read_text().count("stove") == 1
     if living: run_anywhere(living.close())
+
+
+DIES = """
+import asyncio, os, sys
+from passepartout.agent import Agent
+from passepartout.tools import Parameter, Tool
+memex, state, what = sys.argv[1:]
+def dies(*args, **more): os._exit(9)
+async def main():
+    agent = await Agent.boot(memex_dir=memex, state_dir=state, config_dir=state, cache_dir=state, provider_cascade="model", permissions={"post": "ask"})
+    agent.tools.register(Tool("post", "Post a line", [Parameter("line")], lambda line: open(f"{memex}/posted", "a").write(line), effects={"idempotent": False}, inline=True))
+    call = '(:CALL "post" :ARGS (:LINE "x"))'
+    said = iter([f'(:TYPE :PLAN :EXPLANATION "Post both of them" :STEPS ({call} {call}))' if what == "plan" else '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "post" :ARGS (:LINE "x") :EXPLANATION "You asked to have it posted"))'])
+    agent.backends.register("model", lambda prompt, system: next(said, "Done."), inline=True)
+    pending, = (await agent.handle("post x")).approvals
+    ends = agent.end_effect
+    async def ended(*args, **more):
+        await ends(*args, **more)
+        agent.journal.flush()
+        os._exit(9)
+    if what == "plan": agent.end_effect = ended
+    else: agent.process = dies
+    await agent.approve(pending.id, pending.code)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("what", ["yes", "plan"])
+def test_a_yes_that_was_given_just_before_the_end_is_told_and_never_used_later(tmp_path, what):
+    "Nothing was begun: the question is gone from the list and the yes is spent, so somebody has to say so. A whole plan that was said yes to stands as soon as the yes is used."
+    memex, state = tmp_path / "memex", tmp_path / "state"
+    memex.mkdir()
+    run = subprocess.run([sys.executable, "-c", DIES, memex, state, what], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 9, run.stderr
+    settings = {"memex_dir": memex, "state_dir": state, "config_dir": state, "cache_dir": state}
+    for times in (1, 0):
+        agent = run_anywhere(Agent.boot(settings))
+        told = [each for each in agent.diagnostics if ("You said yes" in each.what if what == "yes" else "in the middle of a plan" in each.what)]
+        assert len(told) == times, agent.diagnostics
+        assert [each["state"] for each in agent.journal.approvals()] == [{"yes": "denied", "plan": "used"}[what]] and len(agent.unfinished_plans()) == (what == "plan")
+        assert not (memex / "posted").exists() and agent.journal.verify(whole=True).ok
+        run_anywhere(agent.close())
+
+
+def test_a_yes_that_another_process_may_be_about_to_use_is_left_alone(tmp_path):
+    memex, state = tmp_path / "memex", tmp_path / "state"
+    memex.mkdir()
+    settings = {"memex_dir": memex, "state_dir": state, "config_dir": state, "cache_dir": state}
+    living = run_anywhere(Agent.boot(settings))
+    batch = living.journal.batch("main", "t1")
+    batch.ask("a1", "hash", "(:TARGET :TOOL)", code_hash="c", expires=time.time() + 900, reason="May I?", channel="cli", shown="", phrase="", preview="", private=False, policy="")
+    batch.commit_now()
+    living.journal.approve("a1", by="person", session="main")
+    beside = run_anywhere(Agent.boot(settings))
+    assert beside.journal.approval("a1")["state"] == "approved" and beside.unbegun == []
+    for agent in (beside, living): run_anywhere(agent.close())
+    later = run_anywhere(Agent.boot(settings))
+    assert later.journal.approval("a1")["state"] == "denied" and [each["id"] for each in later.unbegun] == ["a1"]
+    run_anywhere(later.close())

@@ -1001,3 +1001,40 @@ def test_two_folders_of_one_name_are_no_place(tmp_path):
 def test_a_link_that_goes_on_to_a_heading_of_a_file_leads_to_both(tmp_path, line, found):
     (answer,), _ = play(tmp_path, {"x.org": "* Plan\nSee [[file:b.org::*The offers]] and [[b#Zinc]].\n", "b.org": "* The offers\n** Zinc\n* Plates\n", "a.md": "A [b](b.org#the-offers).\n", "c.org": "* Zinc\n"}, line)
     assert sorted(re.findall(r"^\d+\. (\S+)", answer, re.M)) == found.split(), answer
+
+
+ACME = {"Projects/Acme.md": "# Acme\n\nClient.\n\n- [ ] send the offer 📅 2026-11-20\n", "Bob.md": "# Bob\nWorks at [[Acme]].\n"}
+
+def test_who_renames_a_page_is_told_that_its_file_has_the_old_name(tmp_path):
+    "The heading was renamed, and the links still said the old name weeks later."
+    (first, second), files = play(tmp_path, ACME, "rename Acme to Apex", "rename Projects/Acme.md to Apex")
+    assert first.splitlines()[0] == "Renamed “Acme” in Projects/Acme.md to “Apex”" and "“rename Projects/Acme.md to Apex.md”" in first
+    assert "Projects/Apex.md" in files and "[[Apex]]" in files["Bob.md"], second
+
+
+@pytest.mark.parametrize("title, line", [("Acme", "rename Acme to acme"), ("Acme", "rename Acme to a/b"), ("Client", "rename Client to Apex")])
+def test_where_the_file_is_not_called_so_or_cannot_be_nothing_is_said_of_it(tmp_path, title, line):
+    (answer,), files = play(tmp_path, {"Acme.md": f"# {title}\n\ntext\n", "x.md": "# y\n"}, line)
+    assert "still called" not in answer and "Renamed" in answer
+
+
+@pytest.mark.parametrize("line, item", [("milk too", "milk"), ("and milk", "milk"), ("und noch Eier", "Eier"), ("Eier auch", "Eier"), ("also oat milk", "oat milk"), ("auch noch Brot", "Brot"), ("eggs as well!", "eggs")])
+def test_one_more_thing_goes_on_the_list_on_which_the_last_one_was_put(tmp_path, line, item):
+    answers, files = play(tmp_path, {"Shopping.md": "# Shopping\n- [ ] bread\n"}, "add butter to the shopping list", line, "yes")
+    assert f"add {item} to Shopping" in answers[1] and files["Shopping.md"].endswith(f"- [ ] butter\n- [ ] {item}\n"), answers
+
+
+@pytest.mark.parametrize("line", ["me too", "und tschüss", "also, what is due?", "and thanks", "ich auch", "and on friday", "no"])
+def test_a_word_behind_a_list_that_is_no_thing_is_not_offered_for_it(tmp_path, line):
+    answers, files = play(tmp_path, {"Shopping.md": "# Shopping\n- [ ] bread\n"}, "add butter to the shopping list", line)
+    assert "to Shopping" not in answers[1], answers
+
+
+@pytest.mark.parametrize("line, said", [("no, by two weeks", "postpone it by two weeks"), ("nein, um zwei Wochen", "postpone it by two weeks"), ("no, 2 weeks", "postpone it by 2 weeks"), ("make it 3 days", "postpone it by 3 days")])
+def test_a_span_that_corrects_a_date_is_asked_about(tmp_path, line, said):
+    "By two weeks from where it was, or from where it is by now? The one or the other is a wrong day."
+    answers, files = play(tmp_path, ACME, "postpone send the offer by a week", line)
+    assert "2026-11-27" in answers[1] and f"“{said}”" in answers[1] and "“undo”" in answers[1] and "📅 2026-11-27" in files["Projects/Acme.md"], answers
+    for way, day in ((["postpone it by two weeks"], "2026-12-11"), (["no, friday"], "2026-11-20")):
+        answers, files = play(tmp_path / day, ACME, "postpone send the offer by a week", line, *way)
+        assert f"📅 {day}" in files["Projects/Acme.md"], answers

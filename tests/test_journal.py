@@ -134,6 +134,15 @@ def test_a_commit_of_many_records_is_written_whole_or_not_at_all(journal, many):
     assert [each["body"]["n"] for each in journal.records()] == [*range(-1, many)] and journal.verify(whole=True)
 
 
+def test_turns_and_effects_have_their_names_from_one_place(journal):
+    "So that what a turn writes into two indexes stands beside what the one before it wrote; by chance alone they would share their first digits once in 256 times."
+    journal.drawn = 256 * 300 + 10
+    names = [name for _ in range(100) for name in (journal.draw(), journal.batch("main", "t").draw(), journal.batch("main", "t").next().draw())]
+    assert {name[:2] for name in names} == {"2c", "2d"} and len({name[2:] for name in names}) == len(names)
+    journal.drawn = 256 * 256 - 1
+    assert journal.draw()[:2] == "00"
+
+
 def test_body_is_taken_when_recorded(journal):
     body = {"text": "first"}
     batch = journal.batch("main", "t")

@@ -1,4 +1,5 @@
 """Tokens that somebody counts: what is asked of whom, that the context fits into budget and window in the model's own tokens, and that a count changes the beginning of a prompt only when it must."""
+import asyncio
 import json
 import math
 import re
@@ -11,7 +12,7 @@ from test_providers import agent_on, reply, says, serving, stream, sse
 from passepartout.awareness.measure import read_measures
 from passepartout.messages import Signal
 from passepartout.net.endpoints import Endpoint
-from passepartout.modelprompt import system_prompt
+from passepartout.modelprompt import read_ahead, system_prompt
 
 SAID = json.dumps({"proposal": {"action": "message", "text": "Fine."}})
 NOTES = {"english": "* The roof wants slate, and Ana said so in {n}\n", "japanese": "* 屋根は瓦にする、と{n}年にアナが言った\n", "mixed": "* Slate {n} 屋根 ![]{{}}==\n"}
@@ -64,6 +65,22 @@ async def test_a_context_is_as_long_as_the_budget_in_tokens_of_the_model(tmp_pat
         assert len(set(notes)) <= 1 + (kind == "mixed")                                 # the beginning stays, unless the rate was too low
         (name, known), = read_measures(next((tmp_path / "state").rglob("measures.json"))).items()
         assert name == "near/m" and known.sure and known.rate.per_byte < 1
+
+
+async def test_what_is_read_ahead_holds_the_list_of_tools_that_the_first_question_will_hold(tmp_path):
+    "Who has a small window was made to read the long list in vain each time that a chat was opened."
+    class Small(Counting):
+        props = True
+        def __call__(self, head, body): return reply({"default_generation_settings": {"n_ctx": self.window}}) if head.startswith("GET /props") else super().__call__(head, body)
+    small = Small(3500)
+    async with serving(small) as server:
+        for n in range(2):
+            async with agent_on(tmp_path, **near(server, read_ahead=True)) as agent:
+                (begun := read_ahead(agent)).join(0.01)
+                while begun.is_alive(): await asyncio.sleep(0.01)
+                assert await agent.handle("how is the roof coming along?") == "Fine."
+    heads = [system[:system.index("\n\nCONTEXT:\n")] for system in small.sent]
+    assert len(heads) == 4 and len(heads[0]) > len(heads[1]) and heads[1] == heads[2] == heads[3]
 
 
 async def test_bytes_that_prove_it_are_not_counted(tmp_path):

@@ -104,7 +104,7 @@ HOSTILE = {
     "keywords": "#+TODO: " + "A " * 3_000 + "\n" + "* B\n" * 10_000, "tags": "#+FILETAGS: " + "".join(f":t{i}" for i in range(10_000)) + ":\n" + "* a :x:\n" * 20_000,
     "drawer": "* a\n:PROPERTIES:\n" + ":a: b\n" * 50_000, "dates": "* a\n" + "<2026-11-20 Fri>--" * 20_000, "planning": "* a\nSCHEDULED: " + "<2026-11-20 Fri> " * 20_000,
     "fences": "```\n" * 60_000, "ticks": "`" * 300_000 + "#a", "hashes": "#" * 300_000, "tasks": "- [ ] a #b\n" * 30_000, "marks": "- [ ] " + "🔁 every " * 30_000,
-    "deep tasks": "".join(" " * i + "- [ ] a\n" for i in range(700)), "front": "---\n" + "a: b\n" * 50_000, "links": "* " + "[[" * 100_000, "line": "x" * 5_000_000}
+    "deep tasks": "".join(" " * i + "- [ ] a\n" for i in range(700)), "lists in a line": "-\t" * 120_000, "front": "---\n" + "a: b\n" * 50_000, "links": "* " + "[[" * 100_000, "line": "x" * 5_000_000}
 
 
 @pytest.mark.parametrize("name, parse", thinned(itertools.product(HOSTILE, (parse_org, parse_markdown)), 5))

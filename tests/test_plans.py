@@ -1037,3 +1037,25 @@ async def test_a_look_at_a_plan_does_nothing_whatever_a_tool_says_of_itself(tmp_
     assert reply.approvals and not (tmp_path / "sneaked").exists() and (tmp_path / "memex" / "a.org").read_text() == NOTES["a.org"]
     assert seen == [NOTES["a.org"].replace("TODO", "DONE").encode()]          # what the step before would leave
     await agent.close()
+
+
+OVERWRITE = '(:CALL "write-file" :ARGS (:PATH "house.md" :TEXT "All is new."))'
+
+
+@pytest.mark.parametrize("step, shown", [(OVERWRITE, ("-Mend the roof.", "+All is new.  (no line break at the end)")),
+    ('(:CALL "org-set-todo" :ARGS (:PATH "diary.org" :HEADING "Doctor" :STATE "DONE"))', ("+** DONE Doctor",))])
+async def test_whoever_is_asked_about_a_plan_sees_what_it_overwrites(tmp_path, step, shown):
+    "The sentence names the file, and what was in it would be lost unseen. On a telephone the difference of a private note is kept back, as that of a single edit is."
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "house.md").write_text("Mend the roof.\n")
+    (memex / "diary.org").write_text("* Diary :@private:\n** TODO Doctor\n")
+    (memex / "garden.org").write_text("* Garden\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config", provider_cascade="model", permissions={tool: "ask" for tool in ("write-file", "org-set-todo", "org-add-headline")}, privacy_filter_tags=("@private",))
+    register_backend(agent, "model", lambda prompt, system_prompt: plan(step, '(:CALL "org-add-headline" :ARGS (:PATH "garden.org" :TITLE "Beds"))', '(:CALL "shell" :ARGS (:COMMAND "touch x"))'), local=True)
+    reply = await agent.handle("Put the house in order and close the doctor in my diary")
+    asked, = reply.approvals
+    assert all(line in asked.preview.split("\n") for line in shown) and "1. Use " in asked.preview and "steps from 3 on change in files is known only when they run" in asked.preview
+    elsewhere, = agent.pending(source="telegram")
+    assert ("Doctor" in shown[0]) is not any(line in elsewhere.preview for line in shown)
+    await agent.close()

@@ -400,6 +400,39 @@ def test_thoughts_and_marks_around_a_proposal_are_no_part_of_it(said, read):
     assert proposal_text(said.replace("{}", json_)) == read.replace("{}", printed_proposal(json.loads(json_)))
 
 
+ROOF = {"query": "roof"}
+@pytest.mark.parametrize("said", [{"tool": "org-find", "arguments": ROOF}, {"name": "org-find", "args": ROOF}, {"name": "org-find", "input": ROOF, "type": "tool_use", "id": "t1"}, {"function": "org-find", "parameters": ROOF},
+    {"tool_calls": [{"id": "a", "type": "function", "function": {"name": "org-find", "arguments": json.dumps(ROOF)}}]}, {"type": "function", "function": {"name": "org-find", "arguments": ROOF}}, {"action": "org-find", "action_input": ROOF},
+    {"proposal": {"action": "call", "tool": "org-find", "parameters": ROOF}}, {"proposal": {"tool": "org-find", **ROOF, "approved": True, "status": "reasoned"}}, [{"name": "org-find", "arguments": json.dumps(ROOF)}], {":TARGET": ":TOOL", ":TOOL": "org-find", ":QUERY": "roof"}])
+def test_the_arguments_of_a_call_are_read_wherever_a_model_puts_them(said):
+    "For a long time a tool was called without its arguments when they had another name beside \"tool\"."
+    assert printed_proposal(said) == printed_proposal({"tool": "org-find", "args": ROOF})
+
+
+def test_arguments_that_are_no_object_and_depths_without_end_are_told():
+    for said, why in (({"tool": "x", "arguments": "{never"}, "arguments cannot be read"), ({"tool": "x", "arguments": "roof"}, "are no object"), ({"action": "org-find", "query": "roof"}, "names its \"tool\""), ({"action": "approve"}, "no action 'approve'")):
+        with pytest.raises(ValueError, match=why): printed_proposal(said)
+    deep = {"tool": "x"}
+    for _ in range(50): deep = {"proposal": deep}
+    with pytest.raises(ValueError, match="nested too deeply"): printed_proposal(deep)
+    assert printed_proposal({"tool": "org-refile", "path": "a.org", "target": "b.org"}) == printed_proposal({"tool": "org-refile", "args": {"path": "a.org", "target": "b.org"}})
+
+
+def test_a_step_that_is_written_as_a_proposal_is_the_call_that_it_would_be():
+    plan = lambda *steps: printed_proposal({"action": "plan", "explanation": "Look", "steps": list(steps)})
+    assert plan({"tool": "org-find", "args": ROOF, "as": "found"}, {"action": "call", "explanation": "why", "tool": "org-find", "args": ROOF}) == plan({"call": "org-find", "args": ROOF, "as": "found"}, {"call": "org-find", "args": ROOF})
+
+
+@pytest.mark.parametrize("said", ['I will look.\n{"tool": "org-agenda", "arguments": {"start": "2026-11-19"}}', 'Let me see:\n```json\n{"tool": "org-find", "args": {}}\n```', 'Thought: the agenda\nAction: org-agenda\nAction Input: {"start": "2026-11-19"}',
+    '<invoke name="org-agenda"><parameter name="start">2026-11-19</parameter></invoke>', 'commentary to=functions.org-agenda {"start": "2026-11-19"}', '```tool_code\nprint(org_agenda(start="2026-11-19"))\n```', 'Sure: {"action": "org-find", "action_input": {"query": "x"}}', 'I do it: {"tool": "org-find", "explanation": "look", "args": {}}'])
+def test_the_call_of_another_agent_is_not_shown_to_the_person_as_an_answer(said):
+    assert "sensor" in parse_proposal(proposal_text(said)).payload
+
+
+@pytest.mark.parametrize("said", ["Action: call Pohl on Friday.", 'The tool is called "shelf", and its input is wood.', "Action: roof\nNext action: garden", "See to=function in the page."])
+def test_words_about_tools_and_actions_are_an_answer(said): assert parse_proposal(proposal_text(said)).payload["text"] == said
+
+
 @given(st.text(max_size=200) | st.binary(max_size=100).map(lambda b: b.decode("latin-1")))
 def test_whatever_a_model_says_is_text_or_a_failure(said):
     try: assert isinstance(proposal_text(said), str)
@@ -408,7 +441,7 @@ def test_whatever_a_model_says_is_text_or_a_failure(said):
     except ValueError: pass
 
 
-@pytest.mark.parametrize("unit", [" ", "\n", "<think>", "</think", "{", "[{", "```", "<tool_call> ", '"name": "', "Tool x", "f(", "( "])
+@pytest.mark.parametrize("unit", [" ", "\n", "<think>", "</think", "{", "[{", "```", "<tool_call> ", '"name": "', "Tool x", "f(", "( ", "action: ", "action: x\n", "\naction:", '{"tool": ', '{"proposal": [', "to=f", "<invoke", '"input": '])
 def test_no_answer_takes_long_to_read(unit):
     began = time.perf_counter()
     parse_proposal(proposal_text(unit * 100000))
@@ -544,10 +577,11 @@ async def test_what_a_server_proposes_passes_the_gates(tmp_path):
 
 
 async def test_json_that_is_no_proposal_has_another_attempt_and_does_not_make_its_server_rest(tmp_path):
-    wrong, right = says('{"action": "org-find", "args": {"query": "roof"}}'), says(json.dumps(SAID))
+    wrong, right = says('{"action": "org-find", "query": "roof"}'), says(json.dumps(SAID))
     async with serving(*[wrong, right] * 4) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
         for n in range(4): assert str(await agent.handle(f"how is it going with everything, once more {n}")).startswith("Nothing is due.")
-        assert "there is no action 'org-find'" in server.asked[1][1]["messages"][0]["content"] and len(server.asked) == 8
+        questions = [body for head, body in server.asked if "/chat/completions" in head]          # how its tokens are counted may be asked as well
+        assert "there is no action 'org-find'" in questions[1]["messages"][0]["content"] and len(questions) == 8
 
 
 NO_TOOL, NO_REASON = '{"tool": "read_note", "args": {"file": "a.org"}, "explanation": "The person wants to know about the roof."}', '{"name": "org-find", "arguments": {"query": "roof"}}'

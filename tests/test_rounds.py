@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples
 from passepartout.agent import Agent
+from passepartout.backends import BackendFailure
 from passepartout.loop import loop_process
 from passepartout.gates.provenance import calls_in
 from passepartout.labels import Value
@@ -39,7 +40,8 @@ async def agent_with(tmp_path, *answers, local=True, elsewhere=None, tools=(), p
     agent.prompts, agent.elsewhere, script = [], [], iter(answers)
     def model(prompt, system_prompt):
         agent.prompts.append((prompt, system_prompt))
-        return next(script)
+        if isinstance(answer := next(script), Exception): raise answer
+        return answer
     agent.backends.register("model", model, inline=True, local=local)
     if elsewhere is not None: agent.backends.register("elsewhere", lambda p, s: agent.elsewhere.append(p) or elsewhere, inline=True)
     for name, body in {"look": lambda where: f"a {where} of bees", **dict(tools)}.items():
@@ -286,6 +288,65 @@ async def test_the_request_is_known_behind_the_second_yes(asked):
     reply = await agent.handle("open both boxes")
     while reply.approvals: reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     assert agent.prompts[-1][0].startswith("The person asked: open both boxes\n\nThe person approved")
+
+
+async def test_the_request_is_known_behind_a_yes_to_a_model_of_this_machine_that_had_read_something_private(asked):
+    "A model of this machine reads all notes, so nearly every turn of it is private."
+    secret = lambda where: ToolResult("the money is in the clock", label=replace(TOOLS, private=True))
+    for local in (True, False):
+        agent = await asked(*[look("secret")] * local, look("open", "the clock"), say("It is open."), local=local, elsewhere=say("elsewhere"), tools={"secret": secret}.items())
+        agent.provider_cascade = ("model", "elsewhere")
+        opens(agent)
+        reply = await agent.handle("where is it?")
+        await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+        assert agent.prompts[-1][0].startswith("The person asked: where is it?\n\nThe person approved") and agent.elsewhere == []
+
+
+async def test_what_was_private_is_not_recalled_for_a_model_elsewhere(asked):
+    secret = lambda where: ToolResult("the money is in the clock", label=replace(TOOLS, private=True))
+    agent = await asked(look("secret"), look("open", "the clock"), say("It is open."), elsewhere=say("elsewhere"), tools={"secret": secret}.items())
+    opens(agent)
+    reply = await agent.handle("where is it?")
+    agent.provider_cascade = ("elsewhere", "model")
+    await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert agent.elsewhere and not any("where is it?" in prompt or "You proposed" in prompt for prompt in agent.elsewhere)
+
+
+async def test_a_plan_that_was_mended_and_approved_leaves_the_one_that_failed_not_behind(asked):
+    "The mended plan begins in the turn of the yes, and the first one stood in the list of plans behind every answer."
+    def stuck(where): raise ToolError("the lid is stuck")
+    plan = lambda name: f'(:TYPE :PLAN :EXPLANATION "The person wants the boxes open." :STEPS ((:CALL "{name}" :ARGS (:WHERE "box"))))'
+    agent = await asked(plan("stuck"), plan("open"), say("It is open."), tools={"stuck": stuck}.items())
+    opens(agent)
+    reply = await agent.handle("open the box")
+    assert len(agent.unfinished_plans()) == 1 and reply.approvals
+    reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert reply == "It is open." and agent.unfinished_plans() == []
+
+
+async def test_what_was_done_before_nobody_answered_is_not_told_as_failed(asked):
+    "A model that failed behind an edit left *That failed* as all that later prompts said of it."
+    agent = await asked(look("open"), BackendFailure("read timed out"), BackendFailure("read timed out"), say("Bees."))
+    agent.tools.register(Tool("open", "Open something", {"where": "string"}, lambda where: f"{where} is open", effects="destructive", inline=True))
+    reply = await agent.handle("open the box")
+    assert "No model answered" in await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert "No model answered" in await agent.handle("and what is in it?")
+    assert "What had been done by then stays done" in earlier(agent) and "YOU: (That failed" not in earlier(agent)
+    await agent.handle("well?")
+    assert earlier(agent).count("YOU: (That failed: ") == 1
+
+
+async def test_what_a_plan_did_is_told_to_later_prompts_also_tomorrow(asked, tmp_path):
+    "A plan brings a short answer along, and to *take half of that back* a model could only guess what that was."
+    (tmp_path / "memex").mkdir(exist_ok=True)
+    step = lambda title: f'(:CALL "org-capture" :ARGS (:TITLE "{title}"))'
+    agent = await asked(f'(:TYPE :PLAN :EXPLANATION "The person wants both noted." :STEPS ({step("bees")} {step("the queen")} (:ANSWER "Noted both.")))', say("Which?"), say("Which one?"))
+    assert await agent.handle("note what we said about the bees and the queen, each by itself please") == "Noted both."
+    await agent.handle("take half of that back, will you")
+    assert "YOU: Noted both.\n(A plan was carried out: 1. Use org-capture with title “bees”. 2. Use org-capture with title “the queen”.)\n" in earlier(agent)
+    agent.turns.spoken.clear()
+    await agent.handle("well, which is it to be?")
+    assert "2. Use org-capture with title “the queen”." in earlier(agent)
 
 
 async def test_what_came_of_a_yes_is_private_when_the_question_was(asked):

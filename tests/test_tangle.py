@@ -1,7 +1,9 @@
 "What tangle must never do: write elsewhere, overwrite what is not its own, run anything, hang, or leave half of it"
 import os
+import re
 import subprocess
 import sys
+import time
 import traceback
 from pathlib import Path
 
@@ -188,3 +190,30 @@ def test_any_page_is_exported_or_refused_and_lines_are_true(lines, name):
             for line in target.lines:
                 if line.at and line.text.strip(): assert any(word in text.split("\n")[line.at - 1] for word in line.text.split()) or line.text.strip() == ""
     except TangleError: pass
+
+
+@given(st.lists(st.sampled_from(["<<", ">>", "<", ">", " ", "\t", "a", "ab"]), max_size=16).map("".join))
+@settings(max_examples=examples(1_000), deadline=None)
+def test_references_are_those_that_emacs_finds(text):
+    from passepartout.tangling.noweb import references
+    assert list(references(text)) == [(m.start(), m[1], m.end()) for m in re.finditer(r"<<([^ \t\n](?:.*?[^ \t\n])?)>>", text)]
+
+
+@pytest.mark.parametrize("line", ["<<a " * 50_000, "<" * 200_000, "<<a >> " * 30_000, "<<" + "(" * 200_000 + ">>", "<<" + " >>" * 60_000, "<<a" + " <<b >>" * 30_000, "<<a>> " * 30_000, "\t" * 50_000 + "x", " " * 100_000 + "<<a>>"])
+def test_a_long_line_full_of_beginnings_is_read_once(line):
+    "Each beginning was followed to the end of the line: for eighty thousand letters a minute and a half, as soon as such a page lay among the skills."
+    from passepartout.skillfiles.skillpage import code_and_cells
+    from passepartout.tangling.tangle import code_of
+    page = page_of(Path("evil.org"), f"* Evil\n#+begin_src python :noweb yes\n{line}\n#+end_src\n".encode())
+    began = time.process_time()
+    code_and_cells(page)
+    for source in page.sources: code_of(Web(page.outline, page.sources), source)
+    assert time.process_time() - began < 3
+
+
+@given(st.text(alphabet=" \t", max_size=12), st.integers(0, 30))
+def test_a_line_loses_the_columns_that_all_have_in_common(blank, columns):
+    from passepartout.tangling.sourceblocks import _dedented
+    width = len(blank.expandtabs(8))
+    made = _dedented(f"{blank}x", columns := min(columns, width))
+    assert made.endswith("x") and len(made[:-1].expandtabs(8)) == width - columns and (made[:-1].rstrip(" ").count("\t") == len(made[:-1].rstrip(" ")) or " " in blank)

@@ -240,3 +240,10 @@ async def test_a_tool_cannot_change_what_it_was_given():
         return "tried"
     reply, prompt, _ = await run(greedy, args={"x": ["a"]}, inline=True)
     assert "tried" in prompt
+
+
+def test_all_that_is_wrong_with_a_call_is_told_at_once():
+    "A model has three attempts, and a call may well be wrong in three places."
+    tool = Tool("look", "Look", {"start": "date", "end": "date", "view": {"type": "string", "choices": ["days", "open"], "default": "days"}, "path": "string"}, lambda **args: "")
+    with pytest.raises(ToolError) as told: tool.arguments(freeze({"start": "today", "end": "Sunday", "view": "week", "days": 7}))
+    assert all(part in told.value.message for part in ("no argument days", "needs the argument path", "Argument start", "Argument end", "Argument view")) and told.value.message.count("path") == 2

@@ -47,10 +47,11 @@ _STEPS = 50               # rates are rounded up to a fiftieth
 
 @record(frozen=False)
 class Learning:
-    "How one model counts: the rate so far, its window in tokens, and whether a context was counted (`sure`), rather than a bill divided."
+    "How one model counts: the rate so far, its window in tokens, and whether a context was counted (`sure`), rather than a bill divided. `last`: the window that an earlier process knew of."
     rate: Rate = BYTES
     window: int | None = None
     sure: bool = False
+    last: int | None = None
 
     def counted(self, tokens: int, size: int) -> bool:
         "A text of so many bytes has so many tokens. Whether that changes the rate, so that the context has to be put together anew. Nothing that is worth reading has tokens of ten bytes."
@@ -136,6 +137,11 @@ class Measures:
         if (name := f"{provider}/{model}") not in self.known: self.known[name] = read_measures(self.path).get(name) or Measure()
         return self.known[name]
 
+    def ahead(self, provider: str, model: str | None) -> Measure:
+        "What is known of this model, with the window that it had last in the place of one that nobody asked for yet."
+        known = self.of(provider, model)
+        return Measure(known.rate, known.last, known.sure) if known.window is None else known
+
     def save(self) -> None:
         "Write down what was learnt; what other processes know of other models stays."
         if self.path is None: return
@@ -145,7 +151,7 @@ class Measures:
         try:
             with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "w",
                       encoding="utf-8") as file:
-                json.dump({n: {"rate": m.rate.per_byte, "sure": m.sure} for n, m in list(found.items())[-200:]}, file)
+                json.dump({n: {"rate": m.rate.per_byte, "sure": m.sure, "window": m.window or m.last} for n, m in list(found.items())[-200:]}, file)
             os.replace(new, self.path)
         except OSError: pass
 
@@ -155,7 +161,8 @@ def read_measures(path: Path | None) -> dict[str, Measure]:
     try: found = json.loads(path.read_bytes()[:100_000]) if path is not None else {}
     except (OSError, ValueError, RecursionError): return {}
     rate = lambda row: row.get("rate") if isinstance(row, dict) else None
-    return ({name: Measure(Rate(rate(row)), None, row.get("sure") is True)
+    window = lambda row: size if type(size := row.get("window")) is int and 0 < size < 2**40 else None
+    return ({name: Measure(Rate(rate(row)), None, row.get("sure") is True, window(row))
              for name, row in found.items() if isinstance(rate(row), float) and 0.05 <= rate(row) <= 1.0} if isinstance(found, dict)
             else {})
 

@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/consent/approvals.html.md"""
 
 # %% auto #0
 __all__ = ['ALPHABET', 'TRIES', 'MOST_SHOWN', 'new_code', 'code_hash', 'shown_hash', 'PendingApproval', 'summarise',
-           'preview_text', 'Unconfirmed', 'phrase_of', 'confirms', 'flight_plan', 'without_secrets', 'Waiting',
-           'Filing', 'Guarded', 'ApprovalDesk', 'approved_action', 'approved_row']
+           'reason_given', 'set_in', 'preview_text', 'told_and_shown', 'Unconfirmed', 'phrase_of', 'confirms',
+           'flight_plan', 'without_secrets', 'Waiting', 'Filing', 'Guarded', 'ApprovalDesk', 'approved_action',
+           'approved_row']
 
 # %% ../../nbs/consent/17b_approvals.ipynb #cd8f1319
 import hmac
@@ -59,9 +60,17 @@ class PendingApproval:
 # %% ../../nbs/consent/17b_approvals.ipynb #1cd022c6
 def summarise(action: Action) -> str:
     "An action in words: its explanation, then what would run, and which words of that look like others."
-    why = brief(" ".join(str(action.payload.get("explanation") or "").split()), 300) if action.payload.get("explanation") else ""
     would = str(action.model_copy(update={"payload": {k: v for k, v in action.payload.items() if k != "explanation"}, "meta": {}}))
-    return "\n".join([*filter(None, [visible(why)]), visible(would), *two_alphabets(would)])
+    return "\n".join([*filter(None, [reason_given(action.payload)]), set_in(visible(would)), *two_alphabets(would)])
+
+def reason_given(payload: Mapping) -> str:
+    "The explanation that a proposal gives, in one line and cut; empty when it gives none."
+    said = " ".join(str(payload.get("explanation") or "").split())
+    return visible(brief(said, 300)) if said else ""
+
+def set_in(text: str) -> str:
+    "`text` with two blanks before each line but the first."
+    return text.replace("\n", "\n  ")
 
 # %% ../../nbs/consent/17b_approvals.ipynb #8304ddf7
 MOST_SHOWN = 20_000
@@ -72,6 +81,12 @@ def preview_text(verdict: ApprovalRequired, foreseen: Foreseen | None, redact: A
     text, said = visible(redact(str(verdict.shown))), visible(brief(verdict.reason))
     if all(line in said or line == verdict.phrase for line in text.split("\n")): return ""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text) - MOST_SHOWN:,} more characters)"
+
+# %% ../../nbs/consent/17b_approvals.ipynb #0fe13e92
+def told_and_shown(told: str, foreseen: Foreseen | None, redact: Any = str) -> str:
+    "What an action would do, `told` in sentences, with the difference that is `foreseen` below them."
+    said = visible(redact(told))
+    return said if foreseen is None else f"{said}\nIn files, all of it together:\n{foreseen.text(redact)}"
 
 # %% ../../nbs/consent/17b_approvals.ipynb #d2eb5e99
 class Unconfirmed(PassepartoutError):
@@ -143,9 +158,9 @@ class Filing(Waiting):
         ident, code, expires, scanner = os.urandom(4).hex(), new_code(), self.journal.clock() + (ttl_s or self.ttl_s), self.journal.scanner
         if (recorded := without_secrets(scanner, verdict.action)) is not verdict.action: self.kept[ident] = verdict.action
         redact = scanner.redact if scanner is not None else str
-        preview, phrase, private = (visible(redact(told)) if told else preview_text(verdict, foreseen, redact), phrase_of(verdict),
-                                    holds_private(foreseen, private_tags))
-        seen = {"result": foreseen.result, "moment": foreseen.moment.isoformat()} if foreseen is not None else {}
+        preview, phrase, private = (told_and_shown(told, foreseen, redact) if told else preview_text(verdict, foreseen, redact),
+                                    phrase_of(verdict), holds_private(foreseen, private_tags))
+        seen = {"result": foreseen.result, "moment": foreseen.moment.isoformat()} if foreseen is not None and not told else {}
         batch.ask(ident, verdict.action.hash, str(recorded), code_hash=code_hash(ident, code, self.journal.mac), expires=expires,
                   reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.binds), phrase=phrase, preview=preview,
                   private=private, policy=policy, **({"confidential": True} if confidential else {}), **seen)

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, Sequence
 
 from ..act import lasting, tell
+from ..cascade.askone import providers
 from .approvals import PendingApproval, approved_action, approved_row, confirms, flight_plan, shown_hash, summarise
 from ..conditions import PassepartoutError
 from ..context import confidential
@@ -68,8 +69,8 @@ class Intending(WhatWasShown):
         if self.permissions is not None and (grant := self.permissions.grant_for(cleared.action)): more["grant"] = grant
         if pick(cleared.action.payload, "tool") == "undo-edit": more["undoes"] = cleared.action.payload["args"]["effect"]
         for effect, (before, detail) in zip(effects, wanted):
-            edit = detail.get("edit") or {}
-            for made in ("before", "after", "mark"): turn.batch.made_here(edit.get(made) or "")
+            if edit := detail.get("edit"):
+                for made in ("before", "after", "mark"): turn.batch.made_here(edit.get(made) or "")
             turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail={**detail, **more})
         try: await self.turns.write(turn, durable=True)
         except BaseException as error:
@@ -208,11 +209,19 @@ class Asks(Filing):
         return given
 
     def recall_request(self, signal: Signal, turn: Any, given: Action) -> None:
-        "Keep with a turn that an approval began what was asked for and proposed then, if that stands in the last exchanges, was asked by a person, and holds nothing private."
+        "Keep with a turn that an approval began what was asked for and proposed then, if that stands in the last exchanges and was asked by a person; something private only for a model of this machine."
         if (row := approved_row(self.journal, signal)) is None: return
         turn.approved = True
-        about = [each for each in self.turns.recent(signal.session) if each.turn == row["turn"] and each.asked_by_person and not each.private]
-        if about and not row["private"] and not row["confidential"]: turn.request, turn.proposed = about[0].asked, str(given)
+        about = [each for each in self.turns.recent(signal.session) if each.turn == row["turn"] and each.asked_by_person]
+        if about and (about[0].private or row["private"] or row["confidential"]):
+            if not self.asked_here(signal): return
+            turn.private = True
+        if about: turn.request, turn.proposed = about[0].asked, str(given)
+
+    def asked_here(self, signal: Signal) -> bool:
+        "Is the first model that would be asked one of this machine?"
+        named = [self.backends.get(name) for name in providers(self, None, signal)]
+        return next((backend.local for backend in named if backend is not None and not backend.blind), False)
 
     def answer_to(self, action: Action, signal: Signal, shown: str = "") -> str | None:
         "How an ask about `action`, which comes down to `shown`, is already answered: `typed`, the id of an approval, or not at all."

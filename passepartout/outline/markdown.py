@@ -112,10 +112,12 @@ def within_list(offsets: list[int], column: int, rest: str, lazy: bool) -> str:
     if offsets and column < offsets[-1] and not (lazy and first not in "#`~>-*+0123456789=<_"):
         while offsets and column < offsets[-1]: offsets.pop()
     if first not in "-*+0123456789" or RULE.match(rest) or column - (offsets[-1] if offsets else 0) > 3: return rest
-    while sign := MARKERS.match(rest):
-        column, rest = len((" " * column + sign[0]).expandtabs(4)), rest[sign.end():]
+    at = 0
+    while sign := MARKERS.match(rest, at):
+        inner, at = column % 4, sign.end()                   # a tab goes on to the next multiple of four
+        column += len((" " * inner + sign[0]).expandtabs(4)) - inner
         offsets.append(column)
-    return rest
+    return rest[at:]
 
 # %% ../../nbs/outline/08a_markdown.ipynb #e534b26f
 BLOCKS = """address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header

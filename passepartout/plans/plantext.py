@@ -41,7 +41,8 @@ def said(node: Any) -> str:
     if isinstance(node, Mapping): return ", ".join(f"{name.replace('_', '-')} {said(each)}" for name, each in node.items())
     if not isinstance(node, Node): return TESTED.get(node, str(node))
     if node.head == "literal":
-        return "nothing" if node["value"] is None else f"“{node['value']}”" if isinstance(node["value"], str) else str(node["value"])
+        if isinstance(value := node["value"], str): return f"“{value}”"
+        return "nothing" if value is None else {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
     if node.head == "items": return f"({said(node['of'])})"
     if node.head == "ref": return f"⟨{node['ref']}⟩"
     if node.head == "sort":

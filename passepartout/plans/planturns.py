@@ -47,12 +47,13 @@ async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
 def replace_failed(agent, signal: Signal) -> None:
     "End the plans of this turn that failed before anything was done and that nobody had approved: another one takes their place."
     turn = agent.turn_of(signal)
-    for plan in [p for p in agent.plans.values() if p.failed and not p.replies and not p.approved and turn is not None and turn.id in p.turns]:
+    here = {turn.id, turn.answers} - {""} if turn is not None else set()
+    for plan in [p for p in agent.plans.values() if p.failed and not p.replies and not p.approved and not here.isdisjoint(p.turns)]:
         finish(agent, plan, signal, "stopped", "Another plan was made in its place.")
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #3d7d9fa6
 async def begin(agent, cleared, signal: Signal) -> PlanState:
-    "Put a plan on the record. An approval is used up here."
+    "Put a plan on the record. An approval is used up here, and with the outcome of that the plan itself is there: whoever is killed behind it leaves a plan that stands."
     from passepartout.plan import read_plan
     if cleared.answer is None:        # approved after it was asked about; by now no gate may ask any more
         cleared.answer = agent.answer_to(cleared.action, signal)
@@ -66,12 +67,12 @@ async def begin(agent, cleared, signal: Signal) -> PlanState:
     if cleared.answer is not None:
         state.agreed, state.held = agent.steps_agreed_to(cleared.action, signal)
         effect = await agent.begin_effect(signal, cleared, plan=state.id)
-        await agent.end_effect(signal, effect, "committed", begun="the plan")
     replace_failed(agent, signal)
     if len(agent.plans) >= 100: agent.plans.pop(next(iter(agent.plans)))          # the record has it, should its answer still come
     agent.plans[state.id] = state
     if (turn := agent.turn_of(signal)) is not None: turn.batch.change(index_plans)
     agent.note(signal, "plan", state.record())
+    if cleared.answer is not None: await agent.end_effect(signal, effect, "committed", begun="the plan")
     return state
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #ea546f72
@@ -79,6 +80,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     "Run a plan to its end, to the next ask, or to a step that fails. What it answers goes to the person; a plan without an answer goes back to the model."
     from passepartout.plan import read_plan
     from passepartout.plans.planrun import Run, as_word
+    from passepartout.plans.plantext import sentences
     if (turn := agent.turn_of(signal)) is not None and turn.id not in state.turns: state.turns.append(turn.id)
     if state.failed is not None: return stand_still(agent, state, signal, state.failed[1])
     state.at = ""
@@ -92,6 +94,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     except PassepartoutError as error:
         return stand_still(agent, state, signal, error.message)
     finish(agent, state, signal, "done", "")
+    if turn is not None and turn.acted: turn.planned = " ".join(sentences(tuple([step for step in plan.steps if step.head != "answer"])))
     left = f" Left out, because they needed what was skipped: step {', '.join(run.left_out)}." if run.left_out else ""
     done = sum(not reply.get("hole") for reply in state.replies.values())
     if answer is None:
@@ -199,12 +202,20 @@ class Agreeing(Judging):
         turn = self.turn_of(signal)
         backend = self.backends.get(turn.heard[0]) if turn is not None and turn.heard else None
         if pick(action.payload, "resume") is not None or backend is not None and backend.blind: return None
-        from passepartout.plans.planlook import in_vain
-        if (found := await in_vain(self, action, signal, behind)) is None: return None
+        from passepartout.plans.planlook import Ahead, in_vain
+        ahead = Ahead(self, action, signal)
+        if turn is not None: turn.ahead = ahead
+        if (found := await in_vain(ahead, behind)) is None: return None
         return tool_error(signal, "plan", f"{found[0]} So nothing of the plan was done.", found[1])
 
     async def file_flight_plan(self, signal: Signal, verdict: ApprovalRequired, foreseen: Any = None) -> None:
-        "As in `Asks`; a plan is told in sentences as well."
+        "As in `Asks`; a plan is told in sentences as well, with what they would change."
+        if pick(verdict.action.payload, "action") is PLAN and foreseen is None and pick(verdict.action.payload, "resume") is None:
+            from passepartout.plans.planlook import Ahead, changes_of_plan
+            turn = self.turn_of(signal)
+            ahead = turn.ahead if turn is not None else None
+            foreseen = await changes_of_plan(ahead if ahead is not None and ahead.action.hash == verdict.action.hash
+                                             else Ahead(self, verdict.action, signal))
         await super().file_flight_plan(signal, verdict, foreseen)
         if told := self.told_of(verdict.action): await tell(self, signal, told)
 

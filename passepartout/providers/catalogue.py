@@ -301,7 +301,7 @@ class Nearby(ReadsAhead, Around):
     def read_ahead(self, compose: Any) -> Thread:
         "Begin: the system prompt is put together here, for the model that was asked last, and sent to whoever is found, in the background, by the thread that is returned."
         first = self.make(Service(self.places[0].url, self.places[0].dialect, None, self.model))
-        self.ahead = Beforehand(partial(self.begin, compose(first.measures.of(first.name, self.model), first.beside())))
+        self.ahead = Beforehand(partial(self.begin, compose(first.measures.ahead(first.name, self.model), first.beside())))
         return self.ahead.thread
 
     async def begin(self, composed: Any) -> None:

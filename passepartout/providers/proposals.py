@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/providers/proposals.html.md"""
 
 # %% auto #0
 __all__ = ['JSON_FORM', 'TOOL_FORM', 'JSON', 'proposal_schema', 'closed', 'argument', 'plan_forms', 'plan_form', 'can_be_strict',
-           'printed_proposal', 'as_told', 'printed_plan', 'proposal_text', 'proposal_in']
+           'printed_proposal', 'call_told', 'as_told', 'printed_plan', 'proposal_text', 'proposal_in']
 
 # %% ../../nbs/providers/proposals.ipynb #cd8fc06b
 import re
@@ -105,7 +105,8 @@ def printed_proposal(value: Any) -> str:
     value = as_told(value)
     action = str(value.get("action") or ("call" if "tool" in value else "message")).lower()
     if action == "message":
-        return write_plist({"type": "REQUEST", "payload": {"action": "MESSAGE", "text": _words(value.get("text"), "text")}})
+        said = next((value[name] for name in ("text", "message", "content", "answer", "response") if value.get(name) is not None), None)
+        return write_plist({"type": "REQUEST", "payload": {"action": "MESSAGE", "text": _words(said, "text")}})
     if action == "plan": return printed_plan(value)
     if action != "call": raise ValueError(f"there is no action {action[:40]!r}")
     tool, args = value.get("tool"), value.get("args")
@@ -117,20 +118,39 @@ def printed_proposal(value: Any) -> str:
     if isinstance(value.get("explanation"), str) and value["explanation"].strip(): payload["explanation"] = Text(value["explanation"])
     return write_plist({"type": "REQUEST", "target": "TOOL", "payload": payload})
 
+# %% ../../nbs/providers/proposals.ipynb #f93725db
+_ARGS = ("args", "arguments", "parameters", "params", "input", "action_input", "tool_input", "action-input", "tool-input")
+_ABOUT = frozenset({"action", "tool", "explanation", "reasoning", "thought", "thoughts", "why", "type", "id", "approved", "approved_action", "approved-action", "status", "depth", "meta", "label", "labels", "hash", "hashes", "verdict"})
+
+def call_told(tool: str, value: dict) -> dict:
+    "A call of `tool` in the fields that a model was told of: its arguments under whichever name they stand in `value`, or beside it."
+    found = [value[name] for name in _ARGS if value.get(name) is not None]
+    args = found[0] if found else {name: each for name, each in value.items() if name not in _ABOUT and name not in _ARGS
+                                   and (name != "target" or str(each).lower().lstrip(":") != "tool")}
+    if isinstance(args, str) and args.lstrip().startswith("{"):
+        try: args = read_json(args)
+        except (RecursionError, ValueError, PassepartoutError) as error: raise ValueError(f"its arguments cannot be read: {error}") from None
+    return {"action": "call", "tool": tool, "args": args, **({"explanation": value["explanation"]} if "explanation" in value else {})}
+
 # %% ../../nbs/providers/proposals.ipynb #b208543c
-def as_told(value: Any) -> dict:
+def as_told(value: Any, depth: int = 0) -> dict:
     "A proposal with the fields that a model was told of, from any of the forms in which models write it. `ValueError` when it is no object."
+    if depth > 8: raise ValueError("it is nested too deeply")
     if isinstance(value, list) and len(value) == 1: value = value[0]
     if isinstance(value, list): raise ValueError(f"there are {len(value)} of them, and one is read")
-    if isinstance(value, dict): value = {str(name).lower().lstrip(":"): each for name, each in value.items()}
-    if isinstance(value, dict) and isinstance(value.get("name"), str) and not {"tool", "action", "proposal"} & value.keys():
-        args = value.get("arguments", value.get("parameters", {}))
-        value = args if value["name"] == "propose" else {"tool": value["name"], "args": args}
-    for inner in ("proposal", "payload"):
-        if isinstance(value, dict) and isinstance(value.get(inner), dict): return as_told(value[inner])
     if not isinstance(value, dict): raise ValueError("it is no object")
+    value = {str(name).lower().lstrip(":"): each for name, each in value.items()}
     if isinstance(value.get("action"), str): value["action"] = value["action"].lstrip(":")
-    return value
+    for inner in ("proposal", "payload", "tool_calls", "function"):
+        if isinstance(value.get(inner), (dict, list)): return as_told(value[inner], depth + 1)
+    action, name = value.get("action"), value.get("tool") or value.get("name") or value.get("function")
+    if isinstance(action, str) and action.lower() not in ("call", "message", "plan"):
+        if not any(isinstance(value.get(each), dict) for each in _ARGS):
+            raise ValueError(f'there is no action {action[:40]!r}; "action" is "call", "message" or "plan", and a call names its "tool"')
+        name = action
+    elif action is not None and str(action).lower() != "call" or not isinstance(name, str): return value
+    told = call_told(name, {key: each for key, each in value.items() if key not in ("name", "function") or "tool" in value})
+    return as_told(told["args"], depth + 1) if name == "propose" and isinstance(told["args"], dict) else told
 
 # %% ../../nbs/providers/proposals.ipynb #4ef9f91b
 def printed_plan(value: dict) -> str:
@@ -145,7 +165,10 @@ def printed_plan(value: dict) -> str:
 def _form(value: Any, depth: int = 0) -> Any:
     "A part of a plan, with names as keys and strings marked as such; what is null is left out."
     if depth > 40: raise ValueError("its steps are nested too deeply")
-    if isinstance(value, dict): return {name: _form(each, depth + 1) for name, each in value.items() if each is not None and _key(name)}
+    if isinstance(value, dict):
+        if isinstance(tool := value.get("tool"), str) and isinstance(value.get("args"), dict) and value.get("action", "call") == "call":
+            value = {"call": tool, **{name: each for name, each in value.items() if name not in ("tool", "action", "explanation")}}
+        return {name: _form(each, depth + 1) for name, each in value.items() if each is not None and _key(name)}
     return [_form(each, depth + 1) for each in value] if isinstance(value, list) else _plain("step", value)
 
 # %% ../../nbs/providers/proposals.ipynb #29c7a743

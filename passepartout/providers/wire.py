@@ -249,7 +249,7 @@ class Ahead(ReadsAhead, Putting):
     "Has a server read the beginning of a question before there is one."
     def read_ahead(self, compose: Any) -> Thread:
         "Begin: the system prompt is put together here, by `compose(measure, beside)`, and sent in the background, by the thread that is returned."
-        self.ahead = Beforehand(partial(self.begin, compose(self.measures.of(self.name, self.model), self.beside())))
+        self.ahead = Beforehand(partial(self.begin, compose(self.measures.ahead(self.name, self.model), self.beside())))
         return self.ahead.thread
 
     async def begin(self, composed: Composed) -> None:

@@ -49,6 +49,7 @@ def check_ends(value: Any, done: dict[int, tuple] | None = None) -> int:
 
 # %% ../../nbs/redaction/04bf_recordtexts.ipynb #d54429cb
 _TEXT, _CONTAINERS, _LARGEST = frozenset((str,)), frozenset((dict, list, tuple, Rows)), 1 << 63
+_SILENT = frozenset((float, bool, type(None)))       # not whole numbers, which may be too long
 _as_it_is = str.__str__                              # a keyword compares itself in its own way, which takes longer
 
 def new_texts(value: Any, clean: set[str], most: float = 400) -> tuple[list[str], bool]:
@@ -59,7 +60,9 @@ def new_texts(value: Any, clean: set[str], most: float = 400) -> tuple[list[str]
         kind = type(held)
         if kind is Rows: held = [row for row in held if row[2]]
         elif kind is not list and kind is not tuple:
-            if clean.issuperset(held): held = held.values()
+            if clean.issuperset(held):
+                held = held.values()
+                if _SILENT.issuperset(map(type, held)): continue
             else:
                 plain = plain and _TEXT.issuperset(map(type, held))
                 held = chain.from_iterable(held.items())

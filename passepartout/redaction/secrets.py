@@ -98,24 +98,28 @@ def unseen(text: str, at: int, edge: int, clean: Mapping) -> tuple[list[tuple[st
     return new, pieces, head
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #adce3579
+_FIRST = 24               # by so many characters the beginnings of long texts are told apart
+
 class Remembering(Finder):
     "A finder that knows in which texts it found nothing."
     _clean: set[str]
     _blocks: dict[tuple[str, str], bool]
+    _begun: dict[str, tuple[str, str]]   # first words -> what is known of the beginning, and the last text itself
 
     def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000):
         super().__init__(secrets, most)
-        self._clean, self._blocks, self._head, self.edge = set(), {}, "", max(300, 2 * self.known.longest)
-        self._last: str | None = None
+        self._clean, self._blocks, self._begun, self.edge = set(), {}, {}, max(300, 2 * self.known.longest)
 
     def is_clean(self, text: str) -> bool:
         "Is there nothing secret in `text`? Blocks that were clean before, after the same words, are not looked through again."
+        at = 0
         if len(text) <= 400:
             if text in self._clean or ("", text) in self._blocks: return True
-            at = 0
-        # to look up a long text costs as much as looking through a short one
-        elif (at := len(self._head) if text.startswith(self._head) else 0) == 0 and text in self._clean:
-            return True
+        else:
+            head, last = self._begun.get(text[:_FIRST], ("", None))
+            if text is last: return True
+            if head and text.startswith(head): at = len(head)
+            elif text in self._clean: return True          # to look up a long text costs as much as looking through a short one
         new, pieces, head = unseen(text, at, self.edge, self._blocks)
         try: found = self.find("\n\n".join(pieces)) if new else []
         except TooMuch: return False
@@ -123,8 +127,13 @@ class Remembering(Finder):
         if len(self._blocks) > 500: self._blocks.clear()
         for pair in new:
             if len(pair[1]) <= 20_000: self._blocks[pair] = True
-        if head > 400: self._head, self._last = text[:head], text
+        if head > 400: self.keep_beginning(text, head)
         return True
+
+    def keep_beginning(self, text: str, head: int) -> None:
+        "Keep of a clean `text` its first `head` characters, in which there was nothing new, and the text itself."
+        if len(self._begun) > 3: self._begun.clear()
+        self._begun[text[:_FIRST]] = text[:head], text
 
     def remember(self, texts: Iterable[str]) -> None:
         "Keep texts in which nothing was found, a few hundred at most."
@@ -137,7 +146,7 @@ class Scanner(Remembering):
     "Finds and replaces secrets, and remembers what had none."
     def redact(self, text: str) -> str:
         "`text` with a reference in place of every secret; the very same text when there is none. A text that cannot be judged is kept back whole."
-        if text is self._last or self.is_clean(text): return text
+        if self.is_clean(text): return text
         try: found = self.find(text)
         except TooMuch as problem: return f"[withheld: {problem.message}]"
         return _replaced(text, found) if found else text

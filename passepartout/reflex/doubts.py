@@ -39,7 +39,7 @@ def _repeats(words: tuple[str, ...]) -> bool:
                and (end[0] in (*_PLACES, "last") or end[0][:1].isdigit()) and any(map(often, end[1:])) for end in ends)
 
 # %% ../../nbs/reflex/doubts.ipynb #41dbb28d
-_DAY = rf"(?:{'|'.join(sorted(WEEKDAY, key=len, reverse=True))})s?"
+_DAY = rf"(?:{'|'.join(sorted((day for day in WEEKDAY if day[:-1] not in WEEKDAY), key=len, reverse=True))})s?"            # weds is wed with an s, in one way
 _ON_DAYS = Regex(rf"(.+?)\s+(?:every|each)\s+({_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)(\s+(?:at"
                  rf"|from)\s+[\w:. -]{{1,20}}|\s+\d{{1,2}}:\d\d)?[.!]*", re.I)
 _TIMES_A = Regex(r"(?<!\S)(?:twice|thrice|(?:\w+|several|a few)\s+times)\s+(?:a|an|per|every|each)\s+(day|week|month|year)[.!]*$", re.I)

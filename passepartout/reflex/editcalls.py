@@ -208,6 +208,6 @@ def to_title(command: Command, place: Place, around: Surroundings, today: date, 
     is_name = title.lower().endswith((".org", ".md", ".markdown")) or command.args.get("file")
     if is_name or outline.format == "markdown" and not outline.nodes[0].properties.get("TITLE"):
         titles = [each for each in within if each.kind == "heading" and is_top(each, outline)]
-        if len(titles) == 1 and not is_name: return carry_out(command, titles[0], around, today)
+        if len(titles) == 1 and not is_name and titles[0].title.strip() != title.strip(): return carry_out(command, titles[0], around, today)
         return rename_file(place.file, title, around)
     return tool_call("org-set-property", f"You asked to call {place.file} “{title}”", path=place.file, heading="", name="title", value=title)

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reflex/edits.html.md"""
 # %% auto #0
 __all__ = ['PRONOUNS', 'MOST_ENTRIES', 'which_one', 'either', 'propose', 'boxed', 'number_in', 'chosen', 'settled',
            'open_question', 'by_number', 'by_words', 'edit', 'look', 'entries', 'readable', 'place_of', 'last_list',
-           'numbers_in', 'by_places', 'each_of_them', 'by_place', 'referent', 'heading_on', 'listed', 'by_reference',
-           'corrected_title', 'remind_of_it']
+           'numbers_in', 'by_places', 'each_of_them', 'by_place', 'referent', 'heading_on', 'listed', 'from_when',
+           'by_reference', 'corrected_title', 'remind_of_it']
 
 # %% ../../nbs/reflex/edits.ipynb #6b534bd9
 import re
@@ -307,6 +307,23 @@ def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Ou
     named = [replace(c, said=c.said.replace(f"“{said}”", f"“{place.title}”", 1), args={**c.args, "item": place.title}) for c in readings]
     return settled(lambda around: propose(named, around, today), around)
 
+# %% ../../nbs/reflex/edits.ipynb #d9960880
+_SPAN = Regex(r"(?:by\s+|um\s+)?(\d{1,3}|an?|one|two|three|four|five|six|eine?[nrm]?|zwei|drei|vier|fünf|sechs)\s+(day|week|month|year|tag|woche|monat|jahr)(?:e?[sn]?)(?:\s+later|\s+später)?", re.I)
+_AMOUNTS = {"ein": "one", "zwei": "two", "drei": "three", "vier": "four", "fünf": "five", "sechs": "six", "an": "a"}
+_UNITS = {"tag": "day", "woche": "week", "monat": "month", "jahr": "year"}
+_PUT_OFF = Regex(r"(?:Scheduled|Set the (?:deadline|date) of) “[^“”\n]{1,300}” in [^\n]{1,300}? (?:to|for) (\d{4}-\d\d-\d\d)")
+
+def from_when(wanted: str, around: Surroundings) -> dict | None:
+    "What is asked of who corrects a date by a span of time; `None` when it is none, or when no date was set a moment ago."
+    span, put = _SPAN.fullmatch(wanted.strip()), _PUT_OFF.match(around.earlier[-1][1]) if around.earlier else None
+    if span is None or put is None: return None
+    number, unit = span[1].lower(), _UNITS.get(span[2].lower(), span[2].lower())
+    number = _AMOUNTS.get("ein" if number.startswith("ein") else number, number)
+    by = f"{number} {unit}{'s' * (number not in ('a', 'one', '1'))}"
+    place = referent(around)
+    it = f"“{place.title}” ({place.file}:{place.line})" if place is not None and not is_private(place.tags, around.private) else "It"
+    return decline(f"Counted from which day? {it} is set to {put[1]} by now. “postpone it by {by}” goes on from there; “undo” puts it back first. Or name the day, as in “no, friday”.")
+
 # %% ../../nbs/reflex/edits.ipynb #f5a4f6d1
 def by_reference(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *it*, or of a correction, when the last answer named a heading. *The other one* of a list is asked about."
@@ -322,6 +339,8 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
     wanted = _NOT_BUT.sub("", next(filter(None, amended.groups()))).removeprefix("at ") if amended else ""
+    by = re.fullmatch(r"(?:nein|nee?|doch|lieber)[,\s]+(?:(?:doch|lieber)\s+)?(um\s.{3,40})", said, re.I)
+    if (wanted or by) and (asked := settled(lambda around: from_when(wanted or by[1], around), around)) is not None: return asked
     if wanted.lower() in HOURS_IN_WORDS: wanted = str(HOURS_IN_WORDS.index(wanted.lower()) + 1)
     again = read_command(Request.of(f"reschedule it {'at' if wanted.isdigit() else 'to'} {wanted}", request.today)) if amended else None
     if wanted.isdigit() and isinstance(again, tuple): again = tuple(replace(c, args={**c.args, "near": True}) for c in again)

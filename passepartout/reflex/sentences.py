@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/reflex/sentences.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'ASKED', 'shell_line', 'timed', 'under_behind', 'only_a_file',
-           'left_on_list', 'boxes_of', 'titled', 'exactly', 'whats_in', 'reworded', 'list_goes_on', 'answer', 'pasted',
-           'day_offered', 'exact_call', 'in_sequence', 'spelt_better', 'misspelt', 'understood', 'translated',
-           'looked_for', 'is_called', 'mentioned']
+           'left_on_list', 'boxes_of', 'titled', 'exactly', 'whats_in', 'reworded', 'one_more', 'list_goes_on',
+           'answer', 'pasted', 'day_offered', 'exact_call', 'in_sequence', 'spelt_better', 'misspelt', 'understood',
+           'translated', 'looked_for', 'is_called', 'mentioned']
 
 # %% ../../nbs/reflex/sentences.ipynb #8b047113
 import re
@@ -141,6 +141,18 @@ def reworded(request: Request, around: Surroundings) -> dict | None:
                 if "explanation" in payload else proposal)
     return None
 
+# %% ../../nbs/reflex/sentences.ipynb #b15cc44e
+_ONE_MORE = Regex(r"(?:(?:and|und|also|auch|noch|plus)\s+)+([^,]{2,60}?)(?:\s+(?:too|also|auch|bitte|please|as\s+well))?[.!]*|([^,]{2,60}?)(?:\s+(?:too|also|auch|noch|as\s+well))+[.!]*", re.I)
+_NO_THING = frozenset("me i you he she it we they that this these those ich du er sie es wir ihr mich mir dich das dies thanks thank danke please bitte bye tschüss hello hallo yes no ja nein ok okay done fertig then dann now jetzt what who when where was wer wann wo "
+                      "today tomorrow tonight heute morgen monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag".split())
+
+def one_more(text: str) -> str | None:
+    "The thing in *milk too* and *und noch Eier*; `None` for any other sentence."
+    found = _ONE_MORE.fullmatch(text.strip()) if len(text) < 100 else None
+    thing = next(filter(None, found.groups())) if found else ""
+    words = re.findall(r"[^\W_]+", thing.lower())
+    return thing if 0 < len(words) <= 4 and _NO_THING.isdisjoint(words) else None
+
 # %% ../../nbs/reflex/sentences.ipynb #095f1c8d
 _LIST_SEEN = Regex(r"(?:what(?:'?s|\s+is)(?:\s+(?:still|left))?\s+on|show(?:\s+me)?|read|open)\s+((?:the|my|our)\s+[^:\n\"“”]{2,60}?\blist)\W*", re.I)
 _PUT_ON = Regex(r"Added the item “[^“”\n]{1,200}” to “([^“”\n]{2,80})” in .*|You asked to add the item .*", re.S)
@@ -148,8 +160,10 @@ _MORE_OF_IT = Regex(r"(?:(?:and|also|then)\s+)?(?:add\s+|put\s+)?((?!(?:add|put|
 
 def list_goes_on(request: Request, around: Surroundings) -> dict | None:
     "The offer to put what is named on the list of which the sentence before was."
-    if not around.earlier or not (found := _MORE_OF_IT.fullmatch(request.text.strip())): return None
+    if not around.earlier: return None
     said, told = around.earlier[-1]
+    if (thing := one_more(request.text)) and _PUT_ON.fullmatch(told.strip()[:600]): request = Request.of(f"add {thing}", request.today)
+    if not (found := _MORE_OF_IT.fullmatch(request.text.strip())): return None
     where = next((seen[1] for seen in (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200])) if seen and seen[1]), None)
     bare = re.match(r"(?:(?:and|also|then)\s+)?(?:add|put)\s", request.text.strip(), re.I) is None
     if next(iter(in_english(request.text, request.today)), None): return None

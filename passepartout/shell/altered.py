@@ -9,9 +9,11 @@ __all__ = ['options_of', 'told', 'altered', 'alters']
 
 # %% ../../nbs/shell/altered.ipynb #2c292bca
 from collections.abc import Mapping, Sequence
+import re
 from functools import cache
 
 from ..lazy import Regex
+from .table import table
 from .values import harmless_script
 
 # %% ../../nbs/shell/altered.ipynb #6d8d0e1d
@@ -55,7 +57,7 @@ perl | -i | -e -E -I -M? -m? -F? -x? -0? -l? -i? | rest/-e,-E
 ruby | -i | -e -E -I -r -C -F? -x? -0? -i? | rest/-e
 awk gawk | -i=inplace --include=inplace | -F -v -f -e -i -l --include --file --source --assign --field-separator | rest/-f,-e,--file,--source
 vim vi nvim gvim | -e -E -c -S | -c -S -u -i -T -w -W --cmd | all
-gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma lzip lzop compress uncompress | !-c !--stdout !--to-stdout !-l !--list !-t !--test !-k !--keep | -S --suffix -T -M | all
+gzip gunzip pigz unpigz pbzip2 bzip2 bunzip2 xz unxz lzma unlzma lzip lzop compress uncompress | !-c !--stdout !--to-stdout !-l !--list !-t !--test !-k !--keep | -S --suffix -T -M | all
 zstd unzstd lz4 | --rm | -o -T -D | all
 strip | !-o | -o -O -I -F -K -N -R | all
 objcopy | | -O -I -F -K -N -R -j -B | last
@@ -86,6 +88,18 @@ openssl | | -out -keyout | -out -keyout
 gcc g++ cc c++ clang clang++ ld as nasm rustc go iconv gpg gpg2 pandoc xsltproc xmllint dot bison flex indent uudecode protoc strip sort | | -o --output --output-file | -o --output --output-file
 ffmpeg | | -i -f -c -t -ss -map -vf -af | last
 convert magick | | | onto
+sox mksquashfs | | | rest
+mount | !-l !--list | -t -o -L -U -O --types --options --source | last --target
+umount | | -t -O --types | all
+split | | -a -b -C -l -n -t --suffix-length --bytes --line-bytes --lines --number --separator --additional-suffix --filter | second*
+csplit | | -f -b -n --prefix --suffix-format --digits | -f* --prefix*
+ssh | | -B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w | -E
+ssh-keygen | !-l !-y !-B !-F !-e | -b -C -f -m -N -t -P -Y | -f
+tcpdump dumpcap tshark | | -w -r -i -c -s -f -Y | -w
+ranlib | | | all
+exiftool | -overwrite_original -overwrite_original_in_place -delete_original | | all
+unsquashfs | !-l !-ll !-s | -d -dest -e -f | -d -dest
+dpkg-deb | -x --extract -X --vextract -R --raw-extract -e --control | | rest
 script | | -c -m -E -t? | first
 """
 
@@ -116,10 +130,32 @@ def _by_script(words: Sequence[str]) -> list[str]:
     scripts = [*given.get("-e", ()), *given.get("--expression", ())] or operands[:1]
     return [name for script in scripts if not harmless_script("sed", script) for name in _WRITTEN.findall(script[:16_384])]
 
+# %% ../../nbs/shell/altered.ipynb #5fbfbd5d
+def _by_sql(words: Sequence[str]) -> list[str]:
+    "The database that the SQL among the words of a `sqlite3` may change."
+    operands, given = options_of(words, {"-cmd", "-init", "-separator", "-newline", "-nullvalue"})
+    sql = [*operands[1:], *given.get("-cmd", ())]
+    return operands[:1] if "-readonly" not in given and not all(harmless_script("sql", each) for each in sql) else []
+
+# %% ../../nbs/shell/altered.ipynb #d3edbcf3
+_WHERE = Regex(r"s?out(?:put)?(?:file|dir|directory|folder|path|document|root|name)?|dest(?:ination)?(?:dir|directory)?|target(?:dir|directory)?|logfile|installdir|save(?:as|to)|writeto", re.I)
+_ANOTHER_O = frozenset("xargs env set shopt bash sh dash zsh ksh fish install chown zip unzip rsync ssh sftp sshfs test find sort".split())
+
+def _where_to(name: str, words: Sequence[str]) -> list[str]:
+    "The names of which the options among `words` say that something is written there."
+    found, lone = [], name not in _ANOTHER_O and name not in _lines() and not any(said[0] == name for said in table())
+    for word, after in zip(words, [*words[1:], ""]):
+        if word == "--": break
+        if word[:1] != "-" or len(word) > 4_000: continue
+        key, sign, value = word.lstrip("-").partition("=")
+        if len(key) < 40 and _WHERE.fullmatch(key.replace("-", "").replace("_", "")): found.append(value if sign else after)
+        elif lone and word[:2] == "-o": found.append(word[2:] or after)
+    return found
+
 # %% ../../nbs/shell/altered.ipynb #10bcc24c
 def altered(name: str, words: Sequence[str]) -> list[str]:
     "Those names among `words` that the program `name` would change."
-    found = _by_script(words) if name == "sed" else []
+    found = [*(_by_script(words) if name == "sed" else _by_sql(words) if name == "sqlite3" else ()), *_where_to(name, words)]
     if name in ("tar", "bsdtar"): words = _spread(words)
     for when, valued, what in _lines().get(name, ()):
         operands, given = options_of(words, valued)
@@ -132,13 +168,15 @@ def altered(name: str, words: Sequence[str]) -> list[str]:
 # %% ../../nbs/shell/altered.ipynb #db7780b3
 def _meant(what: str, operands: list[str], given: Mapping[str, list[str]]) -> list[str]:
     "The names that one word of a line of the list means."
-    if what[0] == "-": return [value for option, values in given.items() if option == what for value in values]
+    more = "*" * (what[-1] == "*")
+    if what[0] == "-": return [value + more for option, values in given.items() if option == what.rstrip("*") for value in values]
+    if more: return [operand + more for operand in operands[1:2]]
     kind, _, instead = what.partition("/")
     if kind == "rest": return operands if instead and any(option in given for option in instead.split(",")) else operands[1:]
     return {"all": operands, "first": operands[:1], "last": operands[-1:], "onto": operands[1:][-1:]}[kind]
 
 # %% ../../nbs/shell/altered.ipynb #3d3eca20
-_WORDS = frozenset("touch patch strip rename script black wipe trash scrub compress indent go as convert find ed red ex unison dot detox".split())
+_WORDS = frozenset("touch patch strip rename script black wipe trash scrub compress indent go as convert find ed red ex unison dot detox split mount sox".split())
 
 def alters(name: str) -> bool:
     "Whether `name` can only be meant for a program that changes something."

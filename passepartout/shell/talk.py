@@ -92,9 +92,11 @@ def _python(words: Sequence[str]) -> list[str]:
 
 # %% ../../nbs/shell/talk.ipynb #da92e1ca
 _FOUND = r"(?:\\.|(?!{0})[^\\@$`\n])*"
-_SLASHED = "|".join(rf"(?:{'m?' if sign == '/' else 'm'}{mark}{_FOUND.format(mark)}\$?{mark}[agimnosx]*|s{mark}{_FOUND.format(mark)}\$?{mark}(?:{_FOUND.format(mark)}|\$[\d&])*{mark}[agimnosxr]*)"
+_PUT = r"(?:\\.|(?!{0})[^\\@$`\n]|\$[\d&])*"
+_SLASHED = "|".join(rf"(?:{'m?' if sign == '/' else 'm'}{mark}{_FOUND.format(mark)}\$?{mark}[agimnosx]*|s{mark}{_FOUND.format(mark)}\$?{mark}{_PUT.format(mark)}{mark}[agimnosxr]*)"
                     for sign, mark in (("/", "/"), ("#", "#"), ("|", r"\|"), ("!", "!"), (",", ",")))
-_PERL = Regex(rf"(?:(?:(?:print|next|last)\s+(?:if|unless)\s+)?!?\s*(?:{_SLASHED})|print)(?:\s*;\s*(?:(?:(?:print|next|last)\s+(?:if|unless)\s+)?!?\s*(?:{_SLASHED})|print))*\s*;?\s*")
+_STEP = rf"(?:(?:(?:print|next|last)\s+(?:if|unless)\s+)?(?:!\s*)?(?:{_SLASHED})|print)"
+_PERL = Regex(rf"\s*{_STEP}(?:\s*;\s*{_STEP})*\s*(?:;\s*)?")
 _PERL_CODE = Regex(r"\(\?\??p?\{|\(\*")
 _PERL_FLAGS, _PERL_SCRIPT, _FILE_NAME = Regex(r"-[nplwa]+"), Regex(r"-[nplwa]*e"), Regex(r"[\w./,+@%:=~][\w./,+@%:=~-]*")
 

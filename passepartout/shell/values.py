@@ -73,7 +73,7 @@ def _duration(value: str, places: Places) -> str | None:
     return f"{shown(value)} is not a time of up to ten minutes."
 
 # %% ../../nbs/shell/values.ipynb #e8971794
-_BRACKETS = r"\[\^?\]?(?:[^\]\[\\\n]|\\[^\]\n]|\[:[a-z]+:\])*\]"
+_BRACKETS = r"\[(?:\^?\]|\^(?!\])|(?![\]^]))(?:[^\]\[\\\n]|\\[^\]\n]|\[:[a-z]+:\])*\]"
 _SED_OTHER = "|".join([rf"\\[{sign}](?:[^{sign}\\\n\[]|\\.|{_BRACKETS})*[{sign}][IM]*" for sign in "|,#@:!%;~_"])             # \%…% is /…/
 _SED_ADDRESS = rf"(?:\d+|\$|/(?:[^/\\\n\[]|\\.|{_BRACKETS})*/[IM]*|{_SED_OTHER})(?:[~+]\d+)?"
 _SED_COMMAND = rf"(?:(?:{_SED_ADDRESS})(?:\s*,\s*(?:{_SED_ADDRESS}|[+~]\d+))?\s*!?\s*)?(?:[pPdDgGhHxnN=zlF]|w[ ]*/dev/stdout(?=\n|\Z)|[aic]\\?[ \t]*[^\\\s][^\\\n]*|\#[^\n]*|[qQ]\d*|:[ ]*\w+|[btT][ ]*\w*|y/[^/\\\n]*/[^/\\\n]*/|(?P<open>[{{]+)|[}}]+|s(?P<d>[/|,#@:!%;~_])(?:(?!(?P=d))[^\\\n\[]|\\.|{_BRACKETS})*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[gpiImM0-9]*)?"
@@ -191,7 +191,7 @@ _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
     "date": lambda value, places: None if value.startswith("+") else f"{shown(value)} might set the clock.",
     "object": lambda value, places: f"{shown(value)} would be read for more options." if value.startswith("@") else _path(value, places),
     "lines": lambda value, places: next(filter(None, [_path(part, places) for part in value.split(":")[1:] if part]), None),          # 1,5:FILE, or :NAME:FILE
-    "setting": lambda value, places: None if re.fullmatch(r"[A-Za-z][\w-]*(?:\.[^\s=]+)+", value, re.ASCII) else f"{shown(value)} is not the name of a setting.",
+    "setting": lambda value, places: None if re.fullmatch(r"[A-Za-z][\w-]*\.[^\s=]+", value, re.ASCII) else f"{shown(value)} is not the name of a setting.",
     "word": lambda value, places: None if re.fullmatch(r"[\w@:+][\w.@:+-]*", value, re.ASCII) else f"{shown(value)} is not a plain word.",
     "ps": lambda value, places: None if re.fullmatch(r"[aufxwTlj]+|\d+", value, re.ASCII) else f"{shown(value)} may show more than the processes.",
     "name": lambda value, places: None if re.fullmatch(r"[\w@:+][\w.@:+-]*(?:/[\w.@:+-]+)?", value, re.ASCII) else f"{shown(value)} is not a plain name.",
@@ -206,8 +206,8 @@ KINDS = frozenset(_CHECKS)
 DATA = KINDS - {"sed", "awk", "jq", "yq", "sql"}
 
 def harmless_script(kind: str, text: str) -> bool:
-    "Does a script for sed or awk (`kind`) only print and edit what it reads?"
-    return {"sed": _sed, "awk": _awk}[kind](text, None) is None
+    "Does a script for sed, awk or SQL (`kind`) only print and edit what it reads?"
+    return {"sed": _sed, "awk": _awk, "sql": _sql}[kind](text, None) is None
 
 # %% ../../nbs/shell/values.ipynb #5962ed42
 def checks_for(program: str) -> Mapping[str, Callable[[str, Places], str | None]]:

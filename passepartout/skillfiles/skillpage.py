@@ -24,7 +24,7 @@ from ..conditions import PassepartoutError
 from ..tangling.headerargs import TangleError
 from ..lazy import Regex
 from ..outline.frontmatter import FRONT, read_front_matter
-from ..tangling.noweb import Web
+from ..tangling.noweb import Web, references
 from .skillchild import PARTS, page_tree
 from ..skills import SkillError, skill_name
 from ..tangling.sourceblocks import Line
@@ -77,7 +77,7 @@ def code_and_cells(page: Page) -> tuple[list[Line], list[list[Line]]]:
     web, code, cells = Web(page.outline, page.sources), [], []
     org = page.outline is not None and page.outline.format == "org"
     directed = not org and re.search(r"^[ \t\"]*#\|[ \t]*default_exp\b", page.text, re.M)
-    parts = ({name.lower() for s in page.sources for line in s.lines for name in re.findall(r"<<([^ \t\n](?:.*?[^ \t\n])?)>>", line.text)}
+    parts = ({name.lower() for s in page.sources for line in s.lines for _, name, _ in references(line.text)}
              if org else set())
     for source in page.sources:
         if source.language != "python" or source.node is not None and source.node.hidden: continue

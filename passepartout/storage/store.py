@@ -58,6 +58,7 @@ class Writer:
         self.db, self.path, self.clock, self.mac, self.key = db, path, clock, keyed(key), key_name(key)
         self.boot, self.lock = os.urandom(8).hex(), threading.RLock()
         self.seq, self.head, self.commits = 0, START, (0, 0)    # commits: all, and the durable ones among them
+        self.drawn = int.from_bytes(os.urandom(2), "big")   # how many names were drawn, from somewhere on
         self.checked = Verdict(True, 0, None, "ok", 0)      # what the check at start found
         self.execute, self.execute_many = db.cursor().execute, db.cursor().executemany
         self.put_off: dict = {}                            # what changes left for the end of the transaction under way; see `write_put_off`
@@ -80,6 +81,11 @@ class Writer:
                 raise explain(error, self.path) from error
             if durable and self.seq - self._anchored >= 256 and self.path and self.checked.ok:
                 _note(self)
+
+    def draw(self) -> str:
+        "A name for a turn or an effect: twelve hexadecimal digits, of which the last ten are chance."
+        self.drawn += 1
+        return f"{self.drawn >> 8 & 255:02x}{os.urandom(5).hex()}"
 
     def write_put_off(self) -> None:
         "Write what was put off. Only a class whose changes put anything off has something to do here."

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from .headerargs import TangleError
 from ..lazy import Regex
-from .noweb import Web
+from .noweb import Web, references
 from .sourceblocks import Source
 from .tangle import code_of, target_name
 from .tanglefiles import Page
@@ -78,7 +78,7 @@ def chapter_cells(page: Page) -> list[tuple[str, str]]:
     if len(names) > 1:
         raise TangleError(f"{page.path.name} is exported to {', '.join(names)}, and a notebook exports one module. Divide the page.")
     module = PurePosixPath(next(iter(names), "")).with_suffix("").name
-    parts = {name for s in page.sources for line in s.lines for name in re.findall(r"<<([^ \t\n](?:.*?[^ \t\n])?)>>", line.text)}
+    parts = {name for s in page.sources for line in s.lines for _, name, _ in references(line.text)}
     parts |= {name.lower() for name in parts}
     cells = [("markdown", f"# {module or outline.nodes[0].title}\n\n> {said_of(page)}")]
     if module: cells.append(("code", f"#| default_exp {module}"))

@@ -59,9 +59,9 @@ def _width(text: str) -> int: return len(text[:len(text) - len(text.lstrip(" \t"
 def _dedented(text: str, columns: int) -> str:
     rest = text.lstrip(" \t")
     if not rest: return ""
-    blank, left = text[:len(text) - len(rest)], _width(text) - columns
-    while (kept := len(blank.expandtabs(8))) > left: blank = blank[:-1]
-    return blank + " " * (left - kept) + rest
+    left, kept, at = _width(text) - columns, 0, 0
+    while (more := kept + (8 - kept % 8 if text[at] == "\t" else 1)) <= left: kept, at = more, at + 1
+    return text[:at] + " " * (left - kept) + rest
 
 # %% ../../nbs/tangling/08t_sourceblocks.ipynb #e294cfa2
 _ABOUT = Regex(r"[ \t]*#\+(?:(CAPTION|RESULTS?)(?:\[[^\n]*\])?|(DATA|HEADERS?|LABEL|NAME|PLOT|RESNAME|SOURCE|SRCNAME|TBLNAME"

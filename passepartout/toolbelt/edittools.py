@@ -103,6 +103,13 @@ class Editor:
             return f"The heading in line {found.line} of {note.outline.file}" if found.kind != "file" else f"{note.outline.file} itself"
         return "A heading of another note" if any(path != note.file.relative for path in self.holders(ident)) else ""
 
+    def name_left(self, note: Note, node: Node, title: str) -> str:
+        "What to say of a page whose title is given up, and that is called by it still; empty for any other heading."
+        file, (stem, ending) = note.outline.file, os.path.splitext(os.path.basename(note.outline.file))
+        if note.outline.format != "markdown" or node.level != 1 or is_private(note.outline.tags(node), self.private): return ""
+        if node.title.strip().lower() != stem.lower() or title.lower() == stem.lower() or "/" in title or set('\n“”"') & set(file + title): return ""
+        return f"\nThe file is still called {file}, and links lead to it by that name. “rename {file} to {title}{ending}” changes both."
+
     def change(self, context: ToolContext, heading: str, make: Callable[[Outline, Node], str], said: str, whole: bool = False) -> list[FileEdit]:
         "The edit by `make` of one heading, or with none of the `whole` note; `said` is the sentence about it, with {} for its name."
         note, node = self.find(context, heading, whole=whole)
@@ -335,7 +342,7 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
                          f"Tags of {{}}: {' '.join([*('+' + t for t in add or ()), *('-' + t for t in remove or ())])}")
     def plan(path, heading, date, kind, remove, until, context): return schedule_edit(do, context, heading, date, kind, remove, until)
     def title(path, heading, title, context):
-        return do.change(context, heading, lambda outline, node: retitle(outline, node, title), f"Renamed {{}} to “{title.strip()}”")
+        return do.change(context, heading, lambda outline, node: retitle(outline, node, title), f"Renamed {{}} to “{title.strip()}”{do.name_left(*do.find(context, heading), title.strip())}")
     def move(path, heading, target, under, context): return refile_edit(do, context, heading, under)
     def store(path, heading, archive, context): return archive_edit(do, context, heading)
     def write(path, heading, text, mode, context):

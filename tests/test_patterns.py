@@ -1,0 +1,121 @@
+"No pattern of any room takes twice as long for each letter more: each is tried with texts that are made from itself, so that what it repeats goes on and then does not end as it should"
+import ast
+import contextlib
+import functools
+import importlib
+import math
+import random
+import re
+import re._constants as is_
+import re._parser as reading
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from test_lazy import ROOMS, patterns
+
+SAMPLES = [chr(n) for n in range(33, 127)] + [" ", "\t", "\n", "é"]
+REPEATS = {op for name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") if (op := getattr(is_, name, None))}
+AGAIN = 26                              # times; what doubles each time takes more than a second then, what grows with its third power a hundredth
+
+
+def all_patterns():
+    "(where it stands, the pattern compiled) of each room: those that wait, and those that are written down where they are used."
+    found = {}
+    for room in ROOMS:
+        try: module = importlib.import_module(room)
+        except ModuleNotFoundError: continue                         # an extra that is not installed here
+        for name, value in vars(module).items():
+            for pattern in patterns(value): found.setdefault((pattern.pattern, pattern.asked), f"{room}.{name}")
+        for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "re" and node.args and isinstance(node.args[0], ast.Constant):
+                flags = [ast.unparse(each) for each in (*node.args[1:], *[word.value for word in node.keywords if word.arg == "flags"])]
+                found.setdefault((node.args[0].value, sum(eval(each, {"re": re}) for each in flags if re.fullmatch(r"re\.[A-Z]+( \| re\.[A-Z]+)*", each))), f"{room}, line {node.lineno}")
+    return [(where, re.compile(*key)) for key, where in found.items() if isinstance(key[0], str)]
+
+
+KINDS = {is_.CATEGORY_DIGIT: r"\d", is_.CATEGORY_SPACE: r"\s", is_.CATEGORY_WORD: r"\w", is_.CATEGORY_NOT_SPACE: r"\S", is_.CATEGORY_NOT_WORD: r"\W", is_.CATEGORY_NOT_DIGIT: r"\D"}
+
+def fits(items, sign):
+    "Whether a set of signs, as the parser gives it, has this one."
+    hit = any(op is is_.LITERAL and ord(sign) == value or op is is_.RANGE and value[0] <= ord(sign) <= value[1] or op is is_.CATEGORY and re.match(KINDS[value], sign) for op, value in items)
+    return bool(hit) != (items[0][0] is is_.NEGATE)
+
+
+@functools.cache
+def signs(items): return [sign for sign in SAMPLES if fits(items, sign)] or ["a"]
+
+
+class Maker:
+    "Makes texts that parts of a pattern match."
+    def __init__(self, seed): self.any = random.Random(seed)
+
+    def text(self, parts, least=0):
+        "A text that these parts match, as far as that can be said without looking around; what may be left out is, unless `least` says otherwise."
+        return "".join(self.part(op, value, least) for op, value in parts)
+
+    def part(self, op, value, least):
+        if op is is_.LITERAL: return chr(value)
+        if op is is_.NOT_LITERAL: return self.any.choice(signs(((is_.NEGATE, None), (is_.LITERAL, value))))
+        if op is is_.ANY: return self.any.choice("a 1")
+        if op is is_.IN: return self.any.choice(signs(tuple(value)))
+        if op is is_.BRANCH: return self.text(self.any.choice(value[1]))
+        if op is is_.SUBPATTERN: return self.text(value[3])
+        if op is is_.ATOMIC_GROUP: return self.text(value)
+        if op in REPEATS: return "".join(self.text(value[2]) for _ in range(min(3, max(value[0], least, self.any.random() < 0.3))))
+        return ""
+
+    def repeated(self, parts, before=""):
+        "(what may stand before it, its parts) of everything that may be repeated many times."
+        for op, value in parts:
+            if op in REPEATS:
+                if value[1] is is_.MAXREPEAT or value[1] > AGAIN: yield before, value[2]
+                yield from self.repeated(value[2], before)
+            elif op is is_.SUBPATTERN: yield from self.repeated(value[3], before)
+            elif op is is_.ATOMIC_GROUP: yield from self.repeated(value, before)
+            elif op is is_.BRANCH:
+                for each in value[1]: yield from self.repeated(each, before)
+            before += self.part(op, value, 0)
+
+
+@contextlib.contextmanager
+def within(seconds):
+    "Raise `TimeoutError` when so many seconds of the processor were used up: a pattern looks for signals."
+    def late(*_): raise TimeoutError
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try: yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def slowest(pattern, seed, tries=3):
+    "(seconds of the processor, the text) of the text that this pattern looked through longest."
+    maker = Maker(seed)
+    parts = reading.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
+    texts = {before + pump * AGAIN + end for before, inside in maker.repeated(parts) for pump in (" ", *[maker.text(inside, 1) or "a" for _ in range(tries)]) for end in ("\n\0", "\0")}
+    worst = 0.0, ""
+    for text in sorted(texts):
+        for look in (pattern.match, pattern.fullmatch):
+            begun = time.thread_time()
+            try:
+                with within(2.0): look(text)
+            except TimeoutError: return math.inf, text
+            worst = max(worst, (time.thread_time() - begun, text))
+    return worst
+
+
+@pytest.mark.parametrize("bad", [r"(?:a|an?)+x", r"(?:(?:to|a|the|an?)\s+)*x", r"(?:\.[^\s=]+)+", r"(?:\[\]?[^\]]*\]|[^\[])*/", r"(?:(?:\\.|[^$])*|\$\d)*#"])
+def test_patterns_that_double_their_time_are_found(bad):
+    assert any(slowest(re.compile(bad), seed, 8)[0] > 0.3 for seed in range(2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_no_pattern_doubles_its_time(seed):
+    found = all_patterns()
+    assert len(found) > 1_000
+    assert not [(where, text) for where, pattern in found for seconds, text in [slowest(pattern, seed)] if seconds > 0.3]
