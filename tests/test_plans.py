@@ -1059,3 +1059,22 @@ async def test_whoever_is_asked_about_a_plan_sees_what_it_overwrites(tmp_path, s
     elsewhere, = agent.pending(source="telegram")
     assert ("Doctor" in shown[0]) is not any(line in elsewhere.preview for line in shown)
     await agent.close()
+
+
+async def test_a_yes_to_a_plan_is_for_what_its_files_held_when_it_was_asked(tmp_path):
+    "Between the question and the yes somebody wrote into the file that is to be overwritten: it is asked once more, with what would be lost now."
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "house.md").write_text("Mend the roof.\n")
+    (memex / "garden.org").write_text("* Garden\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config", provider_cascade="model", permissions={tool: "ask" for tool in ("write-file", "org-add-headline")})
+    said = iter([plan(OVERWRITE, '(:CALL "org-add-headline" :ARGS (:PATH "garden.org" :TITLE "Beds"))')])
+    register_backend(agent, "model", lambda prompt, system_prompt: next(said, "Done."), local=True)
+    first, = (await agent.handle("All is new in the house, and put Beds into the garden")).approvals
+    (memex / "house.md").write_text("Mend the roof.\nCall Ana.\n")
+    again, = (await agent.approve(first.id, first.code)).approvals
+    assert "has changed since you were asked" in again.reason and "-Call Ana." in again.preview.split("\n") and "-Call Ana." not in first.preview
+    assert (memex / "house.md").read_text() == "Mend the roof.\nCall Ana.\n" and (memex / "garden.org").read_text() == "* Garden\n"
+    await agent.approve(again.id, again.code)
+    assert (memex / "house.md").read_text() == "All is new." and "* Beds" in (memex / "garden.org").read_text()
+    await agent.close()

@@ -28,8 +28,8 @@ def shown(text: Any, most: int = MOST_CHARS) -> str:
     "Any text as it may stand on the screen: everything that could be obeyed or hidden is spelled out, and what is too long is cut, visibly."
     text = str(text)
     cut = f"… ({len(text) - most:,} more characters)" if len(text) > most else ""
-    text = visible(text[:most].replace("\r\n", "\n").expandtabs(8))
-    return (text if text.isascii() else _PILE.sub(lambda found: f"{found[1]}<{len(found[2])} more marks>", text)) + cut
+    text = text[:most].replace("\r\n", "\n").expandtabs(8)
+    return visible(text if text.isascii() else _PILE.sub(lambda found: f"{found[1]}<{len(found[2])} more marks>", text)) + cut
 
 # %% ../../nbs/tui/entries.ipynb #0b73daf7
 LOOKS = {
