@@ -19,7 +19,7 @@ from typing import Any
 from .conditions import PassepartoutError
 
 # %% ../nbs/16a_lookonly.ipynb #6b19a591
-_HARMLESS = frozenset("""import compile exec marshal.loads marshal.load code.__new__ function.__new__ object.__getattr__ builtins.id array.__new__ sys._getframe sys._getframemodulename sys._current_frames gc.get_objects gc.get_referrers gc.get_referents
+_HARMLESS = frozenset("""import compile exec marshal.loads marshal.load marshal.dumps code.__new__ function.__new__ object.__getattr__ builtins.id array.__new__ sys._getframe sys._getframemodulename sys._current_frames gc.get_objects gc.get_referrers gc.get_referents
     os.listdir os.scandir os.walk os.fwalk os.listxattr os.getxattr glob.glob glob.glob/2 pathlib.Path.glob pathlib.Path.rglob time.sleep cpython._PySys_ClearAuditHooks""".split())
 _GIVEN = frozenset("__defaults__ __kwdefaults__ __name__ __qualname__ __module__ __doc__".split())
 _CHANGES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -48,8 +48,9 @@ _THREAD = threading.local()
 def _watch(event: str, args: tuple) -> None:
     refused = getattr(_THREAD, "refused", None)
     if refused is None or harmless(event, args): return
-    what = f"{event} {os.fsdecode(args[0])[:80]}" if args and isinstance(args[0], (str, bytes)) else event
-    if "__pycache__" not in what: refused.append(what)
+    name = os.fsdecode(args[0]) if args and isinstance(args[0], (str, bytes)) else ""
+    what = f"{event} {name[:80]}".rstrip()
+    if "__pycache__" not in name and not (sys.pycache_prefix and name.startswith(sys.pycache_prefix)): refused.append(what)
     raise LooksOnly(f"This was only to look, and was about to do more: {what}.")
 
 # %% ../nbs/16a_lookonly.ipynb #5e4cd82e

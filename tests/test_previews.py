@@ -1,5 +1,5 @@
 "What is shown before an edit is approved: exactly what will be written, no way to write it, and nowhere where it must not be read"
-import asyncio, os, re, subprocess, sys, time
+import asyncio, os, re, shutil, subprocess, sys, time
 from datetime import datetime
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from conftest import examples, thinned
+import passepartout
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.conditions import GateError, PassepartoutError
@@ -514,3 +515,26 @@ def test_a_difference_is_shown_in_a_process_that_has_imported_nothing_yet(tmp_pa
     env = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "s"), "XDG_CONFIG_HOME": str(tmp_path / "c"), "XDG_CACHE_HOME": str(tmp_path / "k"), "PROVIDER_CASCADE": "scripted", "PASSEPARTOUT_SCRIPTED_FILE": str(script)}
     done = subprocess.run([sys.executable, "-m", "passepartout", "ask", "--memex", str(memex), "please"], capture_output=True, text=True, env=env, timeout=120)
     assert done.returncode == 4 and "-* TODO Roof" in done.stdout + done.stderr and "cannot be shown" not in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("prefix", [False, True])
+def test_what_an_edit_would_change_is_shown_though_nothing_was_compiled_yet(tmp_path, prefix):
+    "The first run after an installation: modules are imported for the first time while it is computed, from a folder with a long name."
+    home = tmp_path / ("deep-" * 30)
+    shutil.copytree(Path(passepartout.__file__).parent, home / "passepartout", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "memex").mkdir()
+    script = """import asyncio
+import passepartout
+from passepartout.agent import Agent
+from passepartout.backends import register_backend
+async def main():
+    agent = await Agent.boot(memex_dir="memex", state_dir="state", cache_dir="cache", config_dir="config", permissions={"org-capture": "ask"}, provider_cascade=("model",))
+    register_backend(agent, "model", lambda prompt, system_prompt: '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "milk") :EXPLANATION "You asked me."))', local=True)
+    reply = await agent.handle("note it")
+    print(reply.approvals[0].preview)
+    await agent.close()
+asyncio.run(main())"""
+    more = {"PYTHONPYCACHEPREFIX": str(tmp_path / "compiled")} if prefix else {}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PASSEPARTOUT", "COV"))} | {"PYTHONPATH": str(home), "HOME": str(tmp_path)} | more
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120)
+    assert "+* milk" in done.stdout and "cannot be shown" not in done.stdout, (done.stdout, done.stderr)
