@@ -242,7 +242,7 @@ class Turns(Writing):
         "Record what was said, write the rest, and close the turn."
         turn = self.open[signal.meta["turn"]]
         reply = turn.reply()
-        told = with_steps(without_quotes(str(reply), turn.quoted, turn.acted) if turn.quoted else str(reply), turn.planned)
+        told = with_steps(without_quotes(str(reply), turn.quoted, bool(turn.effects)) if turn.quoted else str(reply), turn.planned)
         try:
             if turn.said: self.heed_answer(turn, told)
             if turn.said or turn.status != "answered" or turn.asked_by_person: self.note(signal, "answer", answer_body(turn, reply, told))
