@@ -316,3 +316,16 @@ def test_and_does_not_say_so_where_it_is_not_so(line, roots):
 def test_what_another_program_makes_for_whatever_carries_it_out_is_said_to_be_unseen(tmp_path, line, said):
     judged = judge_command(line, [Root(tmp_path)], "/home/ada")
     assert ("cannot be seen in this line" in " ".join(judged.reasons)) is said, judged.reasons
+
+
+@pytest.mark.parametrize("sign", ["a", "é", "1", "x!", "I", "_", "+", "- ", "{$"])
+def test_one_long_word_is_read_in_proportion_to_it(sign, roots):
+    "Which sign a name stands behind was looked for from each letter of a word: half a minute for one of sixteen thousand."
+    begun = time.thread_time()
+    for line in ("awk '{} b' a.org", "python3 -c 'x{}'", "yq '!m,[$,{}' a", "tool {} b"): level(line.replace("{}", sign * (15_000 // len(sign))), roots)
+    assert time.thread_time() - begun < 8
+
+
+def test_a_name_behind_signs_and_a_line_end_is_seen(roots):
+    assert level("tool 'x!\nrm' -rf /usr", roots) == DENY
+    assert level("tool 'a!b\nc!rm' -rf /usr", roots) == DENY

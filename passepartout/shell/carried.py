@@ -41,7 +41,7 @@ def _runs(text: str) -> Iterator[list[str]]:
             if len(words := _APART.split(run.strip())) > 1: yield words[:32]
 
 # %% ../../nbs/shell/carried.ipynb #ac530ff2
-_SIGNS, _TIMES = Regex(r".*[^\w.+-]"), Regex(r"[*\d/,@-]+")
+_SIGNS, _TIMES = Regex(r"\A.*[^\w.+-]", re.S), Regex(r"[*\d/,@-]+")
 
 def _begun(words: Sequence[str], starters: frozenset = STARTERS | SHELLS) -> Iterator[tuple[str, Sequence[str]]]:
     "(name, words) of each command that a run of words may be: the first of them, or the second."
