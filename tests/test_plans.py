@@ -819,7 +819,7 @@ async def test_a_plan_whose_steps_ask_is_asked_about_once_with_its_sentences(tmp
     ran = []
     agent = await booted(tmp_path, [plan(pay("ana", 5), pay("ben", 6), pay("cleo", 7), '(:ANSWER "Paid.")')], ran, permissions={"send": "ask"})
     reply = await agent.handle("pay ana 5, ben 6 and cleo 7")
-    assert len(reply.approvals) == 1 and ran == [] and "send (step 1, 2, 3)" in reply.approvals[0].reason and "3. Use send with to “cleo”, amount 7." in str(reply)
+    assert len(reply.approvals) == 1 and ran == [] and "send (steps 1, 2, 3)" in reply.approvals[0].reason and "3. Use send with to “cleo”, amount 7." in str(reply)
     reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     assert str(reply) == "Paid." and [to for to, *_ in ran] == ["ana", "ben", "cleo"]
     intents = [r["body"]["detail"] for r in agent.journal.records(kinds=["intent"])]

@@ -95,7 +95,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
         return stand_still(agent, state, signal, error.message)
     finish(agent, state, signal, "done", "")
     if turn is not None and turn.acted: turn.planned = " ".join(sentences(tuple([step for step in plan.steps if step.head != "answer"])))
-    left = f" Left out, because they needed what was skipped: step {', '.join(run.left_out)}." if run.left_out else ""
+    left = f" Left out, because they needed what was skipped: step{'s' * (len(run.left_out) > 1)} {', '.join(run.left_out)}." if run.left_out else ""
     done = sum(not reply.get("hole") for reply in state.replies.values())
     if answer is None:
         return tool_output(agent, signal.evolve(label=agent.influence(signal)), "plan",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conditions import PassepartoutError
-from ..messages import HEARTBEAT, Action, ApprovalRequired, Rejected, Signal, pick
+from ..messages import Action, ApprovalRequired, Rejected, Signal, pick
 from ..shell.sandbox import Bubblewrap
 from .skillfolders import RESERVED, SkillFolder, found_pages, read_whole
 from .skilljail import JailLimits, SkillDied, SkillProcess, test_skill
@@ -296,7 +296,7 @@ class SkillBook(Judges):
             try: return version.jail.ask("trigger", shown_signal(signal, version.page.permissions)) is True
             except SkillDied as error: return bool(self.missed(version, error, LEFT_OUT))
         words, text = words_of(version.page.trigger.lower()), str(pick(signal.payload, "text") or "").lower()
-        return signal.sensor == HEARTBEAT if "heartbeat" in words else any(word in text.split() for word in words)
+        return any(word in text.split() for word in words)
 
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #babf03f3
 def book_for(agent: Any, settings: Any, say: Callable[[str], Any] = lambda text: None) -> SkillBook:
