@@ -1078,3 +1078,15 @@ async def test_a_yes_to_a_plan_is_for_what_its_files_held_when_it_was_asked(tmp_
     await agent.approve(again.id, again.code)
     assert (memex / "house.md").read_text() == "All is new." and "* Beds" in (memex / "garden.org").read_text()
     await agent.close()
+
+
+READ = {"call": "org-find", "args": {"query": "Roof"}}
+@pytest.mark.parametrize("steps, told", [([READ, READ], "What steps 1 and 2 returned stands in no answer"), ([{**READ, "as": "found"}], "What step 1 returned stands in no answer"), ([READ, DONE], "What step 1 returned"), ([{**READ, "as": "found"}, DONE], ""), ([DONE], "")])
+async def test_whoever_plans_is_told_what_nobody_has_seen(tmp_path, steps, told):
+    prompt, _, _ = await ahead(tmp_path, steps)
+    assert "was carried out in" in prompt and (told in prompt if told else "nobody has seen it" not in prompt)
+
+
+async def test_all_steps_that_must_fail_are_told_at_once(tmp_path):
+    told, reply, notes = await ahead(tmp_path, [DONE, MISSING, edit("org-retitle", "b.org", "Bees", title="Wasps"), edit("org-set-todo", "b.org", "Ants", state="DONE")])
+    assert "Step 2 would fail: org-set-todo" in told and "Step 4 would fail as well, perhaps only for that: org-set-todo" in told and "Step 3" not in told and notes == NOTES

@@ -265,7 +265,7 @@ class Judges(Reloaded):
             if is_answer(action, signal): return action
             if version.page.mandatory: return Rejected(f"The mandatory skill {name} could not be asked, so nothing was done: {error.message.rstrip('.')}.", name)
             return ApprovalRequired(action, f"The skill {name} could not be asked whether this may be done: {error.message.rstrip('.')}. "
-                                            f"passepartout skills disable {name} takes it out.", name)
+                                            f"passepartout skills disable {name} takes it out.", name, anew=True)
 
     def missed(self, version: Version, error: SkillDied, then: str) -> None:
         "Tell, once, that a skill could not be asked, and what follows from it."
