@@ -214,7 +214,7 @@ def read_headline(rest: str, states: Mapping[str, bool]) -> dict:
 PLANNING = Regex(r"[ \t]*(?:SCHEDULED|DEADLINE|CLOSED):[^\n]*(?:\n|\Z)")
 DRAWER = Regex(r"[ \t]*:PROPERTIES:[ \t\r]*\n((?>(?:[ \t]*:(?!END:)[^\s:][^\s]*:(?:[ \t][^\n]*|\r?)\n)*))[ \t]*:END:[ \t\r]*(?:\n|\Z)",
                re.I)
-PROPERTY = Regex(r"^[ \t]*:(\S+?)(\+?):(?:[ \t]+([^\n]*?))?[ \t\r]*$", re.M)
+PROPERTY = Regex(r"^[ \t]*:(\S+?)(\+?):(?:[ \t]+((?>(?:[ \t\r]*[^ \t\r\n]+)*)))?[ \t\r]*$", re.M)
 
 # %% ../nbs/08_org.ipynb #897f2071
 def read_properties(drawer: str) -> dict[str, str]:

@@ -56,12 +56,13 @@ def thinned(values, every):
     return [mark(value, number) for number, value in enumerate(values)]
 
 
-MANY = 3
+MANY, EACH = 3, 5
 
 
 @pytest.hookimpl(specname="pytest_collection_modifyitems", tryfirst=True)
 def pytest_thin_out(items):
-    """Of a family of more than `MANY` tests that is not `thinned`, about two thirds are slow ones, so that the others take less than two minutes. Notebooks are no family.
+    """Of a family of more than `MANY` tests that is not `thinned`, one in `EACH` is for every run and the others are slow ones, so that what is left takes less than two minutes.
+    Notebooks are no family.
 
     Which ones their names decide: the same in every process and in every run, and of a table of all pairs some in each row and column."""
     families = collections.defaultdict(list)
@@ -71,7 +72,7 @@ def pytest_thin_out(items):
         if len(family) > MANY and not any(item.get_closest_marker("slow") for item in family):
             first, *others = sorted(family, key=lottery)          # one stays in any case
             for item in others:
-                if lottery(item) % 3: item.add_marker(pytest.mark.slow)
+                if lottery(item) % EACH: item.add_marker(pytest.mark.slow)
 
 
 def lottery(item) -> int: return zlib.crc32(item.nodeid.encode())
@@ -222,6 +223,7 @@ def pytest_collection():
     try: return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(10_000, 10, 10)          # an agent that is booted makes thousands of things that stay until its test ends
         gc.enable()
 
 

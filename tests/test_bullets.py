@@ -63,6 +63,7 @@ def test_a_word_that_the_page_would_not_read_is_refused():
     with pytest.raises(RewriteError, match="not LATER"): set_state(outline, outline.nodes[2], "LATER", now=NOON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("below", ["  :LOGBOOK:\n" * 20_000, "  :LOGBOOK:\n" + "  x\n" * 50_000, "  :LOGBOOK:" + " " * 100_000])
 def test_a_logbook_without_an_end_takes_no_long_search_and_gets_a_new_one(below):
     outline = parse_note("- TODO water\n  SCHEDULED: <2026-11-18 Wed .+1w>\n" + below + "\n", "pages/x.md")

@@ -127,6 +127,7 @@ UNITS = ["rm -rf /usr", "'", "\"", "$x", "${x%/}", "$(", "`", ")", "x=$y", "y=$x
          "tee x", "git -c alias.x=", "\u00e9", "*", "read a <<< ", "env -C / ", "/usr", "~", "a b c", " ", "\n", "=(", "{", "}", "#", "%", "@", "_"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", thinned(range(3), 3))
 def test_a_heap_of_such_pieces_is_looked_at_in_time_and_breaks_nothing(roots, seed):
     "What holds up a gate holds up everybody; one such line took 1.9 seconds, and another 2.6."
@@ -318,6 +319,7 @@ def test_what_another_program_makes_for_whatever_carries_it_out_is_said_to_be_un
     assert ("cannot be seen in this line" in " ".join(judged.reasons)) is said, judged.reasons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", ["a", "é", "1", "x!", "I", "_", "+", "- ", "{$"])
 def test_one_long_word_is_read_in_proportion_to_it(sign, roots):
     "Which sign a name stands behind was looked for from each letter of a word: half a minute for one of sixteen thousand."

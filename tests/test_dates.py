@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples
+from passepartout.org import parse_org
+from passepartout.outline.timestamps import occurrences, stamps
+from passepartout.reflex.datecalls import first_turn, turn_before
 from passepartout.reflex.dates import MONTHS, WEEKDAYS, NoSuchDate, read_day, say_day, say_span
 from passepartout.reflex.spans import read_span
 from passepartout.reflex.whens import split_when
@@ -121,3 +124,13 @@ def test_a_week_by_its_number_is_the_nearest_one_and_the_own_week_is_known(today
     except NoSuchDate: assert number == 53; return
     assert span.start.isocalendar()[1:] == (number, 1) and (abs((span.start - today).days) < 200 or number == 53)
     assert read_span("the week after next", today).start == read_span("next week", today).start + timedelta(days=7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("begun, repeater", [("2026-11-20", "+1w"), ("2026-11-20", "+2w"), ("2026-11-20", "++3d"), ("2026-11-20", "+1m"), ("2026-12-01", "+1m"), ("2026-12-01", "++2m")])
+def test_a_pause_of_any_length_ends_on_a_turn_and_leads_back_to_the_first(begun, repeater):
+    stamp = stamps(parse_org(f"* TODO Choir\nSCHEDULED: <{begun} {repeater}>\n", "choir.org"))[0]
+    turns = set(occurrences(stamp, stamp.day, date(2028, 12, 1)))
+    for until in (TODAY + timedelta(n) for n in range(2, 300)):
+        assert until <= (after := first_turn(stamp, None, until)) and after in turns
+        assert turn_before(stamp._replace(day=after), None, TODAY) == (stamp.day if after > stamp.day else None)

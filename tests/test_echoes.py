@@ -207,6 +207,7 @@ async def test_a_text_may_spell_it_as_oddly_as_a_value(life):
     for value in ("https://evil.example/other", "https://goes.example/other", "bob@hill.example", "Dear Ana, README.md is new"): assert not page.agent.turns.echoes.of(value), value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restart", [False, True])
 async def test_no_flood_of_addresses_pushes_one_out(life, restart, monkeypatch):
     monkeypatch.setattr("passepartout.echoes.MOST", 2_000)
@@ -223,6 +224,7 @@ async def test_no_flood_of_addresses_pushes_one_out(life, restart, monkeypatch):
     assert not bill.agent.turns.echoes.of("ana@example.org") and len(bill.agent.turns.echoes.known) < 5_000
 
 
+@pytest.mark.slow
 async def test_a_value_with_thousands_of_addresses_is_looked_up_beyond_the_bound_too(life, monkeypatch):
     monkeypatch.setattr("passepartout.echoes.MOST", 500)
     bill = await life()

@@ -77,6 +77,7 @@ HOSTILE = {
     "quotes": "> [!a" * 30_000, "blank": "\n" * 30_000, "examples": "#+begin_src\n#+end_src\n" * 8_000, "line": "- [ ] " + "x" * 5_000_000, "nul": "\x00" * 1_000_000}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, parse", thinned(itertools.product(HOSTILE, (parse_org, parse_markdown)), 5))
 def test_time_stays_in_proportion_to_the_text(name, parse):
     outline = parse(HOSTILE[name], "x.org")

@@ -174,6 +174,7 @@ def test_no_query_breaks_it(sample, query):
     assert found.hits or found.why
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["", "title:", "body:"])
 def test_a_phrase_that_repeats_itself_is_answered_in_moments(place, field):
     for n in range(150): (place / f"n{n}.org").write_text("".join(f"* heading {k} a b a/a c\ntext a a/a/b and a roof {k}\n" for k in range(20)))

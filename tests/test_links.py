@@ -71,6 +71,7 @@ HOSTILE = {"open": "[[" * 100_000, "half": "[[a][" * 60_000, "label": "[[a][" + 
            "defs": "[a]: b\n" * 20_000, "refs": "[a]" * 60_000 + "\n[a]: b\n", "targets": "<<a>>\n" * 30_000, "less": "<<<" * 80_000, "quotes": '[a](b "' * 30_000, "schemes": "a:" * 100_000, "line": "x" * 5_000_000, "dots": "http://a" + "." * 200_000}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, parser", thinned(itertools.product(HOSTILE, ((parse_org, "a.org"), (parse_markdown, "a.md"))), 5))
 def test_time_stays_in_proportion_to_the_text(name, parser):
     outline = parser[0](HOSTILE[name], parser[1])

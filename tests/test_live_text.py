@@ -232,6 +232,7 @@ def test_a_picture_is_found_over_the_lines_of_a_quotation_and_behind_any_name(te
     assert "<img" in MarkdownIt("commonmark").render(text) and orders_in("a.md", text)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(1_500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(PIECES), min_size=2, max_size=14).map("".join))
 def test_a_renderer_finds_nothing_that_is_not_found(text):

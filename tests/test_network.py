@@ -222,6 +222,7 @@ def test_any_page_gives_text(html):
     assert page_text(html.replace("href", "name"), "https://example.org/", 9) == page_text(html, "https://example.org/") == page_text(html)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from(["<a ", "<a", "<", "</", "<!--", "<!-", "<![", "<?", "<!DOCTYPE x [", " b='", '"', "=", ">", "-->", "&", "&#9", "&#x" + "1" * 50, "<title>", "</title>", "<script>", "</script", "<p>", "\n", "x", "é"]), min_size=1, max_size=4))
 def test_no_page_takes_longer_than_its_length_allows(pieces):

@@ -421,6 +421,7 @@ async def test_what_is_in_a_template_is_not_to_be_done_yet(tmp_path):
     assert [item.title for item in open_items(read)] == ["Emma", "call Ana"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", ["- template:: a\n- TODO x\n", "template::\n", "\t- TODO a\n", "- \n  template:: b\n"])
 def test_templates_are_looked_for_in_proportion(one):
     def took(times):
@@ -475,6 +476,7 @@ def test_a_mark_in_code_is_an_example(text, title, days):
     assert moved == text.replace(days[-1] if title.count("2026") else days[0], "2026-12-01") and complete(outline, outline.nodes[1], now=NOON).split("]", 1)[1].startswith(text.split("]", 1)[1].split("🔁")[0].rstrip("\n")[:20])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", ["`", "`a", "`` ` ", "`📅 2026-11-20` ", "📅 2026-11-20 `"])
 def test_code_is_looked_for_in_proportion(one):
     def took(times):

@@ -107,6 +107,7 @@ HOSTILE = {
     "deep tasks": "".join(" " * i + "- [ ] a\n" for i in range(700)), "lists in a line": "-\t" * 120_000, "front": "---\n" + "a: b\n" * 50_000, "links": "* " + "[[" * 100_000, "line": "x" * 5_000_000}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, parse", thinned(itertools.product(HOSTILE, (parse_org, parse_markdown)), 5))
 def test_time_stays_in_proportion_to_the_text(name, parse):
     began = time.perf_counter()
@@ -147,6 +148,7 @@ def test_any_expression_means_something_or_nothing(text):
     assert len(known) + len(left) >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", ["%%(org-anniversary 1956 5 14) x\n", "%%(" + "(" * 390 + "\n", "* a\n<%%(diary-float t 4 2)>\n", "%%" + "'" * 60 + "(\n", "%%(", "<%%("])
 def test_many_expressions_are_read_in_proportion(one):
     def took(times):

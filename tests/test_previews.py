@@ -517,6 +517,7 @@ def test_a_difference_is_shown_in_a_process_that_has_imported_nothing_yet(tmp_pa
     assert done.returncode == 4 and "-* TODO Roof" in done.stdout + done.stderr and "cannot be shown" not in done.stdout + done.stderr, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefix", [False, True])
 def test_what_an_edit_would_change_is_shown_though_nothing_was_compiled_yet(tmp_path, prefix):
     "The first run after an installation: modules are imported for the first time while it is computed, from a folder with a long name."

@@ -203,6 +203,7 @@ names = st.text(alphabet="abcxyzäé 0:#-'\"[]{}&*!|>%@`\\\n", max_size=12)
 spelled = st.sampled_from(("@personal", "personal", "#personal", "PERSONAL", "Pérsonal", "personal/health", "per\u200bsonal", "@personal "))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(tag=spelled, around=st.lists(names, max_size=4), at=st.integers(0, 4), rest=st.dictionaries(names.filter(bool), st.one_of(names, st.lists(names, max_size=3), st.booleans()), max_size=3),
        name=st.sampled_from(("tags", "Tags", "TAG", "keywords")), alone=st.booleans(), before=st.booleans(), deeper=st.booleans(), flow=st.sampled_from((True, False, None)),
@@ -261,6 +262,7 @@ pieces = st.sampled_from(("# Diary #personal", "# Other", "## Below", "## Too #p
                           "<div>", "</div>", "<b>", "> ```", "> # quoted", ">", "---", "***", "* * *", "````", "`a`", "<?x", "?>", "- [ ] task", "  # within", "     deep", "10) ten", "-", "#", "-\ttab", "\t```", "<script>", "</script> # x"))
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(lines=st.lists(pieces, max_size=14))
 def test_a_private_heading_reaches_as_far_as_a_markdown_library_says(lines):

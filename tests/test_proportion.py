@@ -9,7 +9,10 @@ from hypothesis import given, strategies as st
 from passepartout.outline.checkboxes import add_item, check
 from passepartout.echoes import and_above, mark, readings
 from passepartout.toolbelt.addressing import find_heading, likeness_to, plain_path
-from passepartout.tangling.headerargs import read_arguments, split_arguments
+from passepartout.reflex.command import cuts
+from passepartout.tangling.tangle import _coderef, without_label
+from passepartout.tangling.headerargs import keyword_lines, read_arguments, split_arguments
+from passepartout.tangling.tablevalues import element_lines
 from passepartout.labels import addresses_in
 from passepartout.outline.live import orders_in
 from passepartout.outline.markdown import parse_markdown
@@ -17,7 +20,7 @@ from passepartout.org import parse_org
 from passepartout.outline.planning import schedule
 from passepartout.outline.privacy import is_private
 from passepartout.terminal.render import wrapped
-from passepartout.outline.rewrite import RewriteError
+from passepartout.outline.rewrite import RewriteError, set_property
 from passepartout.targets import COUNTER, read_words
 from passepartout.outline.timestamps import stamps
 
@@ -90,6 +93,7 @@ def test_a_long_list_is_added_to_and_checked_in_moments(name, recursive):
     assert "[X] tiles" in check(again, again.nodes[1], "tiles", now=NOW) and time.process_time() - began < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["SCHEDULED: <", "DEADLINE: <[", "CLOSED: [-", "CLOSED: [["])
 def test_a_line_of_dates_that_never_end_is_looked_through_in_moments(unit):
     outline = parse_org("* TODO A\n" + unit * (500_000 // len(unit)) + "\n* B\n", "x.org")
@@ -99,6 +103,7 @@ def test_a_line_of_dates_that_never_end_is_looked_through_in_moments(unit):
     assert time.process_time() - began < 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["x ", '- State "DONE" from "TODO" '])
 def test_a_line_of_many_dates_is_read_in_moments(line):
     outline = parse_org(f"* TODO A\nSCHEDULED: <2026-11-18 Wed +1w>\n{line}{'[2026-11-18 Wed] ' * 50_000}\n")
@@ -106,6 +111,7 @@ def test_a_line_of_many_dates_is_read_in_moments(line):
     assert len(stamps(outline)) > 50_000 and time.process_time() - began < 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["[\n", "[a\n", "- [\n", "[\\\n", "[\n\\[", "[a]:\n"])
 def test_names_of_links_that_never_end_are_looked_through_in_moments(unit):
     text = "![x][p] ![y]\n\n" + unit * (500_000 // len(unit))
@@ -113,6 +119,29 @@ def test_names_of_links_that_never_end_are_looked_through_in_moments(unit):
     assert not orders_in("x.md", text) and time.process_time() - began < 5
 
 
+BLANKS = " " * 100_000
+IN_LINES = {"the value of a property": lambda: set_property(found := parse_org(f"* A\n:PROPERTIES:\n:x: a{BLANKS}b\n:END:\n"), found.nodes[1], "x", "c"),
+            "a line of code": lambda: without_label(f"a{BLANKS}b", _coderef("-r")), "the label of a line": lambda: without_label(f"# a{BLANKS}b", _coderef('-r -l "# %s"')),
+            "a keyword": lambda: keyword_lines(f"#+property: a{BLANKS}b", ()), "the name of a table": lambda: element_lines(f"#+name: a{BLANKS}b", "c"),
+            "a sentence": lambda: list(cuts(f"a{BLANKS}b", "to|in"))}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IN_LINES)
+def test_blanks_in_a_line_are_passed_over_once(name):
+    began = time.process_time()
+    IN_LINES[name]()
+    assert time.process_time() - began < 5          # read again for each of them, they took minutes
+
+
+@pytest.mark.parametrize("line", [":x: a \t", ":x:", ":x:\t", ":x: a\rb", ":X: :y:"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_property_is_set_to_the_end_of_its_line(line, end):
+    outline = parse_org(f"* A{end}:PROPERTIES:{end}{line}{end}:z: 1{end}:END:{end}")
+    assert set_property(outline, outline.nodes[1], "x", "c").lower() == f"* a{end}:properties:{end}:x:        c{end}:z: 1{end}:end:{end}"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", ["line 3: Roof" + " " * 300_000 + "tiles", "ab " * 60])
 def test_a_heading_that_is_not_there_is_missed_in_moments(wanted):
     outline = parse_org("".join(f"* {n} {'ba ' * 60}\n" for n in range(10_000)))

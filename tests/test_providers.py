@@ -441,6 +441,7 @@ def test_whatever_a_model_says_is_text_or_a_failure(said):
     except ValueError: pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [" ", "\n", "<think>", "</think", "{", "[{", "```", "<tool_call> ", '"name": "', "Tool x", "f(", "( ", "action: ", "action: x\n", "\naction:", '{"tool": ', '{"proposal": [', "to=f", "<invoke", '"input": '])
 def test_no_answer_takes_long_to_read(unit):
     began = time.perf_counter()

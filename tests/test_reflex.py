@@ -229,6 +229,7 @@ def beginnings():
 
 LITTLE = "a an the to on in at of for as with and or by from my is it that this not all new every next note task priority monday tomorrow 1 12 9:30 , ; : ? ! - “ ” \" ' # [ ] ( ) / x.org milk".split()
 
+@pytest.mark.slow
 @settings(max_examples=examples(1_600))
 @given(st.deferred(lambda: st.sampled_from(beginnings())), st.lists(st.tuples(st.lists(st.sampled_from(LITTLE), min_size=1, max_size=2), st.integers(1, 40), st.sampled_from((" ", "  ", " " * 7, " " * 50, "\t", "\n"))), min_size=1, max_size=3), st.sampled_from(("", "x", "x?", "to b", "a")))
 def test_no_sentence_takes_long_however_often_its_little_words_are_said(begin, runs, end):

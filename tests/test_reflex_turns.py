@@ -263,6 +263,7 @@ SAYINGS = ["cancel {}", "done {}", "mark {} as waiting", "start {}", "archive {}
            "note under {}: abc", "add to {}: abc", "give {} the priority B", "set effort of {} to 2h", "schedule {} for monday", "postpone {} by a week", "set the deadline of {} to friday", "remove the date of {}", "remind me of {} tomorrow", "reopen {}", "check off {}", "uncheck {}", "when is {}?", "is {} done?", "what is {}?", "where is {}?", "show {}", "delete {}",
            "copy {} to garden", "mark {} done and then archive it", "done {} with note x", "mark {} as waiting with note x", "add {} to the list of garden", "who is {}?", "{} is done", "drop {}", "refile {} under rake", "refile rake under {}", "{} at 10", "move {} to 10:30", "{}"]
 
+@pytest.mark.slow
 def test_what_the_person_did_not_say_of_a_private_note_is_marked_as_private(tmp_path):
     "Answers and questions go to places where private notes may not be read; a word from one stands in none of them unless it is marked."
     async def run():

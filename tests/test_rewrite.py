@@ -281,6 +281,7 @@ def test_a_heading_is_found_by_the_line_in_which_it_stands(wanted, line):
     assert [find_heading(markdown, wanted).line for wanted in ("# Roof", "- [x] Call Ana")] == [1, 4]
 
 
+@pytest.mark.slow
 def test_a_line_is_looked_for_in_moments():
     outline = parse_org("".join(f"* TODO {n} {' :a' * 60}{'x ' * 2000}\n" for n in range(2_000)))
     began = time.process_time()

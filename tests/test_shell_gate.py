@@ -427,6 +427,7 @@ def test_the_patterns_of_a_line_share_what_they_may_look_at(memex, roots, line):
     assert judge_command("cat trips/*zz* trips/1*1.org", roots, HOME).level == READ
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", thinned(UNITS, 4))
 def test_no_text_holds_the_judge(unit, roots, memex):
     for name in range(100): (memex / f"{name}.org").touch()

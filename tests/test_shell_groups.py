@@ -55,6 +55,7 @@ CHAINS = st.recursive(LEAVES, lambda inner: st.one_of(
     inner.map(lambda text: "for n in a b; do %s; done" % text)), max_leaves=9)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 @given(CHAINS)
 def test_what_runs_is_what_bash_runs(memex, text):

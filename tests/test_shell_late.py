@@ -249,6 +249,7 @@ def test_more_that_only_reads_runs_unasked(text, roots): assert level(text, root
 def test_what_lies_beside_it_is_asked_about(text, roots): assert READ < level(text, roots) < DENY
 
 
+@pytest.mark.slow
 def test_substitutions_within_substitutions_and_in_loops_have_an_end(roots):
     "Nothing that is deep or long ends in an exception, which the gate would have to take for a refusal."
     assert level("echo $(echo $(echo $(id -un)))", roots) == READ

@@ -111,6 +111,7 @@ def fresh(folder):
 def files_of(folder): return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(SCRIPTS)
 def test_scripts_do_what_bash_does(tmp_path_factory, what):

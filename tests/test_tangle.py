@@ -199,6 +199,7 @@ def test_references_are_those_that_emacs_finds(text):
     assert list(references(text)) == [(m.start(), m[1], m.end()) for m in re.finditer(r"<<([^ \t\n](?:.*?[^ \t\n])?)>>", text)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["<<a " * 50_000, "<" * 200_000, "<<a >> " * 30_000, "<<" + "(" * 200_000 + ">>", "<<" + " >>" * 60_000, "<<a" + " <<b >>" * 30_000, "<<a>> " * 30_000, "\t" * 50_000 + "x", " " * 100_000 + "<<a>>"])
 def test_a_long_line_full_of_beginnings_is_read_once(line):
     "Each beginning was followed to the end of the line: for eighty thousand letters a minute and a half, as soon as such a page lay among the skills."

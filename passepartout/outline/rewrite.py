@@ -256,7 +256,7 @@ def drawer_of(outline: Outline, node: Node) -> tuple[int, re.Match | None]:
 def property_lines(outline: Outline, drawer: re.Match, name: str, plus: bool = False) -> list[re.Match]:
     "The lines of a drawer that give `name` its value, with `NAME+` if `plus`."
     more = r"\+?" if plus else ""
-    line = re.compile(rf"^([ \t]*):({re.escape(name)}{more}):(?:[ \t][^\n]*?)?[ \t]*(?=\r?\n)", re.I | re.M)
+    line = re.compile(rf"^([ \t]*):({re.escape(name)}{more}):(?:[ \t](?>(?:[^\r\n]+|\r(?!\n))*))?(?=\r?\n)", re.I | re.M)
     return list(line.finditer(outline.text, drawer.start(1), drawer.end(1)))
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #d5ec3512

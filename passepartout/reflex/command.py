@@ -45,7 +45,7 @@ def object_of(text: str) -> str:
 def cuts(text: str, joints: str) -> Iterator[tuple[str, str]]:
     "Each way to cut `text` in two at one of the words; at the first one behind a quoted beginning."
     quoted = QUOTED.match(text)
-    for found in re.finditer(rf"\s+(?:{joints})\s+", text):
+    for found in re.finditer(rf"(?<!\s)\s+(?:{joints})\s+", text):
         if not quoted or found.start() >= quoted.end(): yield text[:found.start()], text[found.end():]
         if quoted and found.start() >= quoted.end(): return
 

@@ -142,7 +142,7 @@ def local_values(outline: Outline, node: Node, name: str) -> tuple[str | None, l
     return next((v for more, v in found if not more and v != "nil"), None), [v for more, v in found if more]
 
 # %% ../../nbs/tangling/08s_headerargs.ipynb #cda61f06
-_KEYWORD = Regex(r"^[ \t]*#\+(property|setupfile):[ \t]*(\S[^\n]*?)[ \t\r]*$", re.I | re.M)
+_KEYWORD = Regex(r"^[ \t]*#\+(property|setupfile):[ \t]*(\S(?>(?:[ \t\r]*[^ \t\r\n]+)*))[ \t\r]*$", re.I | re.M)
 _PAIR = Regex(r"(\S+)[ \t]+(\S[^\n]*)")
 
 def keyword_lines(text: str, dead: tuple[tuple[int, int], ...]) -> list[tuple[str, str]]:

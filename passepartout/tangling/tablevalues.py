@@ -16,7 +16,7 @@ from typing import Any
 from .headerargs import Arguments, TangleError
 
 # %% ../../nbs/tangling/08ua_tablevalues.ipynb #d2d12a1c
-_NAMED = re.compile(r"^[ \t]*#\+name:[ \t]*(.+?)[ \t]*$", re.I)
+_NAMED = re.compile(r"^[ \t]*#\+name:[ \t]*([^ \t\n](?>(?:[ \t]*[^ \t\n]+)*))[ \t]*$", re.I)
 _ABOVE = re.compile(r"^[ \t]*#\+(?:caption|attr_\w+|header|plot|results?)(?:\[.*\])?:", re.I)
 
 def element_lines(text: str, name: str) -> list[str]:
@@ -31,7 +31,7 @@ def element_lines(text: str, name: str) -> list[str]:
 
 # %% ../../nbs/tangling/08ua_tablevalues.ipynb #1088f5a7
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?|\d*\.\d+(?:e[-+]?\d+)?|\d+e[-+]?\d+)")
-_ITEM = re.compile(r"(?:[-+]|\d+[.)])[ \t]+(.*?)[ \t]*$")
+_ITEM = re.compile(r"(?:[-+]|\d+[.)])[ \t]+((?>(?:[ \t]*[^ \t\n]+)*))[ \t]*$")
 
 def cell_value(cell: str) -> Any:
     "A cell of a table: a number, or a text. Raises `TangleError`."
