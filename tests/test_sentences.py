@@ -814,3 +814,11 @@ def test_a_birthday_is_told_without_an_apostrophe(text, told): assert told in pa
 
 @pytest.mark.parametrize("text, query", [("gibt es etwas zu Bob?", "Bob"), ("gibt es was über das Dach", "Dach")])
 def test_what_there_is_about_somebody_is_looked_for(text, query): test_what_is_looked_for(text, query)
+
+
+@pytest.mark.parametrize("text, told", [("what did we talk about yesterday?", "/trace 10"), ("what did I ask you last time", "/trace 10"), ("show me the chat history", "/trace 10"), ("start a new project: garden", "note in garden.org:"), ("create a page for the boiler", "note in boiler.org:"), ("create a new file", "note in holidays.org:")])
+def test_what_was_said_and_what_is_begun_is_told_by_its_name(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text", ["what did I say about the roof", "what did we discuss about the dentist"])
+def test_what_was_said_of_something_is_looked_for(text): assert payload(text)["tool"] == "org-find"
