@@ -795,3 +795,30 @@ def test_what_was_just_written_is_put_and_found(text, tool): assert after(MILK, 
 
 
 def test_a_bit_of_a_sentence_is_offered_as_no_task(): assert "todo not" not in said("not today")
+
+
+@pytest.mark.parametrize("text, title", [("set a reminder for Ruth's call next monday 5pm", "Ruth's call"), ("add a reminder for the dentist bill on friday", "the dentist bill"), ("reminder for friday: buy figs", "buy figs")])
+def test_what_a_reminder_is_for_is_its_title(text, title): assert args(text)["title"] == title
+
+
+def test_a_second_reminder_of_nothing_is_no_matter_of_the_first():
+    told = payload("remind me for friday")
+    assert "Remind you of what?" in after(("remind me for friday", told["text"]), "set a reminder for 5pm")["text"]
+    assert after(("remind me for friday", told["text"]), "buy figs")["args"]["title"] == "buy figs"
+
+
+BORN = parse_org("* Bob\n:PROPERTIES:\n:BIRTHDAY: 1980-05-04\n:END:\n* Chris\n:PROPERTIES:\n:BIRTHDAY: 1990-02-03\n:END:\n", "people.org")
+@pytest.mark.parametrize("text, told", [("when is bobs birthday", "Bob: 46"), ("when is Chris birthday?", "Chris: 36"), ("when is Bob's birthday", "Bob: 46")])
+def test_a_birthday_is_told_without_an_apostrophe(text, told): assert told in payload(text, Surroundings(lambda: [BORN]))["text"]
+
+
+@pytest.mark.parametrize("text, query", [("gibt es etwas zu Bob?", "Bob"), ("gibt es was über das Dach", "Dach")])
+def test_what_there_is_about_somebody_is_looked_for(text, query): test_what_is_looked_for(text, query)
+
+
+@pytest.mark.parametrize("text, told", [("what did we talk about yesterday?", "/trace 10"), ("what did I ask you last time", "/trace 10"), ("show me the chat history", "/trace 10"), ("start a new project: garden", "note in garden.org:"), ("create a page for the boiler", "note in boiler.org:"), ("create a new file", "note in holidays.org:")])
+def test_what_was_said_and_what_is_begun_is_told_by_its_name(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text", ["what did I say about the roof", "what did we discuss about the dentist"])
+def test_what_was_said_of_something_is_looked_for(text): assert payload(text)["tool"] == "org-find"

@@ -131,7 +131,7 @@ def perhaps_aged(born: Born, today: date) -> str:
     return f"That date comes every year since {born.since}. If this is the year of birth: {age}" + (f", and {age + 1} on that day." if day > today else " today.")
 
 # %% ../../nbs/reflex/birthdays.ipynb #c164e042
-_HOW_OLD = Regex(r"(?:how\s+old\s+(?:is|are|was|will)|(?:what(?:'?s|\s+is)|how\s+old)\s+the\s+age\s+of)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:\s+(?:be|now|today|turn))?|when(?:'?s|\s+is|\s+was|\s+does)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:'s?\s+birthday|\s+have\s+(?:a\s+|(?:his|her|their)\s+)?birthday)"
+_HOW_OLD = Regex(r"(?:how\s+old\s+(?:is|are|was|will)|(?:what(?:'?s|\s+is)|how\s+old)\s+the\s+age\s+of)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:\s+(?:be|now|today|turn))?|when(?:'?s|\s+is|\s+was|\s+does)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:(?:'s?|(?<=s))\s+birthday|\s+have\s+(?:a\s+|(?:his|her|their)\s+)?birthday)"
                  r"|when\s+was\s+(.{2,60}?)\s+born|(?:the\s+)?(?!.*\bbefore\b)([\w' -]{2,40}?)'s?\s+birthday|wie\s+alt\s+(?:ist|wird)\s+(.{2,60})|wann\s+hat\s+(.{2,60}?)\s+geburtstag", re.I)
 _WHOSE = Regex(r"(?:(?:who|which\s+of\s+us)\s+has\s+(?:a\s+|(?:his|her|their)\s+)?birthday|(?:(?:show|list|what|which|are\s+there|any)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?P<next>next\s+|upcoming\s+|coming\s+)?birthdays?(?:\s+(?:are|is|come|coming)(?:\s+up)?)?|whose\s+birthday\s+(?:is|comes)|geburtstage)(?:\s+(?P<when>.{2,40}))?", re.I)
 MOST_BORN = 30
@@ -163,7 +163,8 @@ def birthdays(request: Request, around: Surroundings) -> dict | None:
     if not isinstance(known, list): return known
     if asked and not (whose and whose["next"]):
         words = fold(next(filter(None, asked.groups()))).split()
-        met = [born for born in known if set(words) <= set(re.split(r"[^\w]+", fold(born.called)))]
+        called_so = lambda words: [born for born in known if set(words) <= set(re.split(r"[^\w]+", fold(born.called)))]
+        met = called_so(words) or (called_so([*words[:-1], words[-1][:-1]]) if words and len(words[-1]) > 2 and words[-1].endswith("s") else [])
         of_age = re.match(r"how\s+old|wie\s+alt|what.{0,3}\s(?:is\s)?the\s+age|when\s+was", line, re.I)
         if met and not any(born.year for born in met) and not of_age:
             called = in_both_words(asked.groups()[-1], request, around) if asked.groups()[-1] else when_is(request, around)

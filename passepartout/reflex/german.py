@@ -198,6 +198,7 @@ _HAVE = (r"(?:steht|stehen|ist|sind|war|liegt|gibt(?:'s| es)|kommt|passiert"
 _END = r"(?: (?:an|fällig|los|machen|tun|zu tun|vor|erledigen|geplant|auf dem plan))?"
 _DAYS = (
     (r"(?:was (?:liegt|geht)(?: heute)? an|was (?:ist|geht) (?:heute )?los|was (?:mache|tue) ich heute|mein tag)", "what is due today"),
+    (r"gibt es (?:irgend)?(?:et)?was (?:zu|zum|zur|über|von) (?!(?:tun|machen|erledigen|essen|trinken|lesen)\b)(?P<what>.+)", "find {what}"),
     (r"(?:gibt es|habe?n? (?:ich|wir)) (?P<span>.+?) (?:irgend)?(?:(?:welche )?termine?|etwas|was|aufgaben)", "what is due {span}"),
     (r"(?:gibt es|habe?n? (?:ich|wir)) (?:irgend)?(?:(?:welche )?termine?|etwas|was|aufgaben) (?P<span>.+)", "what is due {span}"),
     (r"(?:(?:zeige?|öffne|lies|lese)(?: mir)? )?(?:das |mein )?(?:journal|tagebuch) (?:von|vom|für) (?P<span>.+)", "journal of {span}"),

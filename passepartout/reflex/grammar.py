@@ -51,14 +51,16 @@ def which_of_two(request: Request, around: Surroundings) -> bool:
     return understand(asked, request.today, replace(around, earlier=around.earlier[:-1]))["payload"].get("text") == answered
 
 # %% ../../nbs/reflex/grammar.ipynb #366de434
+_FOR_WHAT = ("Remind you of what?", "What shall the ")
+
 def completed(request: Request, around: Surroundings) -> dict | None:
     "What becomes of the day, or the matter, that the last answer asked for."
     if (meant := filled_in(request, around)) is None: return None
     asked, answered = around.earlier[-1]
     before = replace(around, earlier=around.earlier[:-1])
     if understand(asked, request.today, before)["payload"].get("text") != answered: return None
-    of_its_own = understood(request, around) if answered.startswith(("Remind you of what?", "What shall the ")) else None
-    if of_its_own and (not of_its_own["payload"].get("declined") or of_its_own["payload"]["text"] == answered): return of_its_own
+    of_its_own = understood(request, around) if answered.startswith(_FOR_WHAT) else None
+    if of_its_own and (not of_its_own["payload"].get("declined") or of_its_own["payload"]["text"].startswith(_FOR_WHAT)): return of_its_own
     again = Request.of(meant, request.today)
     return from_now(again, before) or in_time(understood(again, before) or translated(again, before), again, before)
 

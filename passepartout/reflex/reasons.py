@@ -66,6 +66,7 @@ _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:in
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
                     re.I)
 _NEW_FILE = Regex(r"(?:create|make|start|add|open)\s+(?:an?\s+)?(?:new\s+)?(?:file|folder|org\s+file|page|project|notebook|document)\b(?:\s+(?:called|named|for))?\s*[\"“]?([\w./-]+\.(?:org|md))?.{0,60}", re.I)
+_NAMED = Regex(r"(?:\b(?:called|named|for)|:)\s+[\"“]?(?:(?:the|my|our)\s+)?(\w[\w -]{0,40}?)[\"”.! ]*$", re.I)
 _NEW_LIST = Regex(r"(?:(?:create|make|start|begin|add)\s+(?:me\s+)?(?:an?\s+)?(?:new\s+)?|(?:add\s+(?:an?\s+)?)?new\s+)(?:(?!to-?do\b)([\w-]{2,20}(?:\s[\w-]{2,20})?)\s+)?list(?:(?:\s*:|\s+(?:called|named|of|for(?:\s+the)?))\s*[\"“]?([\w-]{2,20}(?:\s[\w-]{2,20}){0,2})[\"”]?)?", re.I)
 _SUMMARY = Regex(r"(?:(?:give|show|write|make|get)\s+(?:me\s+)?)?(?:an?\s+|the\s+)?(?:short\s+|brief\s+|quick\s+)?(?:summary|recap|translation|explanation|draft|analysis)\s+(?:of|for|about)\b.*|sum\s+up\b.*|tl;?dr\b.*", re.I)
 _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,80})|how\s+to\s+(.{2,80})", re.I)
@@ -105,7 +106,9 @@ def to_begin(request: Request, line: str) -> dict | None:
         name = (found[2] or found[1] or "shopping").strip().lower().replace(" ", "-")
         return decline(f"A list begins with its first item: todo milk in {name}.md. After that: add bread to the {name} list, what is on the {name} list, check off milk.")
     if found := _NEW_FILE.fullmatch(asked or line):
-        return decline(f"A file is made by the first note in it: note in {found[1] or 'holidays.org'}: the words of the note. Folders I don't make.")
+        named = _NAMED.search(line)
+        slug = re.sub(r"[^\w]+", "-", named[1].lower()).strip("-") if named else ""
+        return decline(f"A file is made by the first note in it: note in {found[1] or (slug or 'holidays') + '.org'}: the words of the note. Folders I don't make.")
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #3c8f93e5

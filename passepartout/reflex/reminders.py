@@ -120,7 +120,7 @@ def remind(request: Request) -> dict | None:
     if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today):
         return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
     if joint is None and (size := leading_time(parts, request.today)): parts, joint = [*parts[:size], "to", *parts[size:]], size
-    if joint is None: title, early = " ".join(parts), ()
+    if joint is None: title, early = " ".join(parts[1:] if parts[0].lower() == "for" and len(parts) > 1 else parts), ()          # a reminder for Ruth's call
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
     letter, title = take_priority(title)
     early_when = early_day(early, request.today)

@@ -85,7 +85,10 @@ _KEEPING = Regex(rf"(?:how\s+(?:do|can|should|would)\s+(?:i|we|you)\s+(?:(?:best
                  rf"|(?:can\s+(?:i|you)\s+)?(?:please\s+)?(?:back-?\s?up\s+{_MY_NOTES}|(?:make|take|create)\s+an?\s+back-?\s?up\s+of\s+{_MY_NOTES})|(?:how\s+(?:do|can)\s+(?:i|we|you)\s+)restore\s+(?:(?:from|an?|the|my)\s+)*(?:back-?\s?up|record))", re.I)
 _LEAVING = Regex(r"how\s+(?:do|can)\s+(?:i|we|you)\s+(?:quit|exit|close|leave|end|get\s+out(?:\s+of)?)(?:\s+(?:you|this|it|here|the\s+(?:chat|window|program|app)|passepartout))?", re.I)
 _FOLDER = Regex(r"how\s+(?:do|can)\s+(?:i|we|you)\s+(?:change|set|choose|use|pick)\s+(?:(?:the|my|an?|another|different|other|notes?)\s+)*(?:folder|directory|memex)(?:\s+(?:of|for|with)\s+(?:(?:my|the|all)\s+)?notes)?", re.I)
+_SAID = Regex(r"what (?:did|have|had) (?:we|i|you) (?:just |last )?(?:talk(?:ed)? about|speak about|chat(?:ted)? about|discuss(?:ed)?|ask(?:ed)?(?: you)?|say|said|tell (?:you|me)|told (?:you|me))(?: (?:yesterday|today|before|earlier|just now|last time|the last time|this morning|last week|last))?"
+              r"|(?:show|open|list)(?: me)? (?:the |our |my |all )*(?:chat |conversation )?(?:history|conversations?|transcripts?)", re.I)
 OF_THE_PROGRAM = (
+    (_SAID, "What was said stands in the record and not in your notes: /trace 10 in the chat shows the last ten turns, passepartout trace --since 2d those of two days, and passepartout sessions the conversations there are."),
     (_KEEPING, "Your notes are files of plain text: copy their folder with whatever keeps the rest of your files. “passepartout backup” copies the record of what was done and approved into one file, and “passepartout restore FILE” puts it back. "
                "A change of mine to a note is taken back by /undo, or passepartout undo."),
     (_LEAVING, "/quit or Ctrl-D closes the chat, Ctrl-Q the window. What runs for good ends with Ctrl-C, or as its service does."),
