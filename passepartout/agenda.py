@@ -215,7 +215,7 @@ def make_item(facts: Facts, stamp: Stamp, day: date, left: int, part: tuple[int,
 
 # %% ../nbs/08b_agenda.ipynb #d3bbeca1
 def dates_its_line(stamp: Stamp) -> bool:
-    "Whether a date is that of the text behind it, and not of its heading."
+    "Whether a date is that of the text after it, and not of its heading."
     return isinstance(stamp.repeat, Expression) and bool(stamp.repeat.said)
 
 # %% ../nbs/08b_agenda.ipynb #970c7db0

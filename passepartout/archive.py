@@ -106,7 +106,7 @@ class Blocks:
         return found.name, found.size
 
     def content(self, size: int) -> Iterator[bytes]:
-        "The bytes of a member, and past the zeros behind it."
+        "The bytes of a member, and past the zeros after it."
         left = size
         while left:
             yield (data := self.read(min(left, _CHUNK)))

@@ -105,7 +105,7 @@ def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date
 
 # %% ../nbs/08e_capture.ipynb #f424c218
 def bullet_lines(title: str, scheduled: date | None, deadline: date | None, body: Sequence[str], word: str, repeat: str = "") -> list[str]:
-    "The lines of a new task or note in a page of Logseq: a keyword behind the dash or none, dates below as in Org."
+    "The lines of a new task or note in a page of Logseq: a keyword after the dash or none, dates below as in Org."
     planned = [f"{name}: {write_stamp(day)[:-1]}{repeat and ' ' + repeat}>"
                for name, day in (("DEADLINE", deadline), ("SCHEDULED", scheduled)) if day]
     return [f"- {word} {title}" if word else f"- {title}", *("  " + line if line else "" for line in (*planned, *body))]
@@ -190,7 +190,7 @@ def place_of_task(outline: Outline) -> int:
 
 # %% ../nbs/08e_capture.ipynb #c9527e63
 def behind(outline: Outline, node: Node) -> int:
-    "The beginning of the line behind the last one of `node` that is not blank."
+    "The beginning of the line after the last one of `node` that is not blank."
     return node.start + len(outline.text[node.start:node.end].rstrip()) + len(line_ending(outline.text))
 
 # %% ../nbs/08e_capture.ipynb #75ec636e

@@ -70,7 +70,7 @@ def run(args: list[str]) -> int:
 
 # %% ../nbs/21_cli.ipynb #d888d486
 def unnamed(args: list[str]) -> bool:
-    "Whether `--memex` is given, and what stands behind it is empty."
+    "Whether `--memex` is given, and what stands after it is empty."
     args = args[:args.index("--")] if "--" in args else args
     return "--memex=" in args or any(name in ("-m", "--memex") and not value for name, value in zip(args, args[1:]))
 

@@ -124,7 +124,7 @@ class Endorsing(Granting):
     "Answering for strange values."
     def endorse(self, approval: str | None, code: str, argument: str = "", said: str = "", session: str = "main") -> Reply:
         """Answer for the strange value in a question (for its `argument`, where there are several): `said` is for how long, 30 days without it, and `everywhere` before that means in all conversations.
-        *always* is a rule, for good and everywhere: without the person's yes to its words behind it, the words (status `offered`), and nothing is written. The question still waits."""
+        *always* is a rule, for good and everywhere: without the person's yes to its words after it, the words (status `offered`), and nothing is written. The question still waits."""
         row = self.desk.find(approval, code, session)
         _, tool, args = self.call_of(row)
         held = self.words(Signal(meta={"source": "cli", "session": row["session"]})).hold

@@ -58,7 +58,7 @@ async def ask_providers(agent: Any, patience: float = PATIENCE) -> list[Any]:
             async with asyncio.timeout(patience): return await check()
         except TimeoutError: why = f"no answer within {patience:g} s"
         except Exception as error: why = getattr(error, "message", None) or type(error).__name__
-        return Finding(f"The provider {name} is of no use now: {why.rstrip('.')}{'' if why.endswith('?') else '.'}",
+        return Finding(f"The provider {name} cannot be used now: {why.rstrip('.')}{'' if why.endswith('?') else '.'}",
                        "The cascade goes on without it; private notes never go to a provider elsewhere.",
                        "Look at the address, the key and the connection; or take it out of PROVIDER_CASCADE.")
     names = agent.backends if callable(agent.provider_cascade) else [n for n in agent.provider_cascade if n in agent.backends]

@@ -83,7 +83,7 @@ def carried(link: str) -> list[str]:
 _EDGE = Regex(r"[-_=+.]+")
 
 def inside_name(place: str) -> list[str]:
-    "The mail addresses and hosts that a reader could take out of a name: without words in front, joined by a sign, and without an ending or words behind."
+    "The mail addresses and hosts that a reader could take out of a name: without words in front, joined by a sign, and without an ending or words after it."
     before, at, host = place.rpartition("@")
     if "/" in place or not at and "." not in place: return []
     front, back = (before, host) if at else (place, place)

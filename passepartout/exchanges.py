@@ -104,7 +104,7 @@ def worse(one: str, other: str) -> str:
 YES, NO = "yes", "no"
 
 def take_in(said: Any, new: Exchange, answers: str = "", word: str = YES) -> None:
-    "Put `new` behind the exchanges `said`. What came of a `word` to a question of the turn `answers`, and a command that repeats the last one, becomes one with the exchange that it belongs to; what belongs to none is left out."
+    "Put `new` after the exchanges `said`. What came of a `word` to a question of the turn `answers`, and a command that repeats the last one, becomes one with the exchange that it belongs to; what belongs to none is left out."
     if answers: at = next((n for n, each in enumerate(said) if answers in (each.turn, *each.before)), None)
     else: at = len(said) - 1 if said and new.asked.startswith("/") and said[-1].asked == new.asked else None
     if at is None:

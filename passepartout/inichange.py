@@ -22,7 +22,7 @@ def read_back(line: str) -> str | None:
 
 # %% ../nbs/04e_inichange.ipynb #793088f9
 def as_value(value: str) -> str:
-    "How `value` is written behind the equals sign. `PassepartoutError` for a value that no line can hold."
+    "How `value` is written after the equals sign. `PassepartoutError` for a value that no line can hold."
     for spelt in (value, f'"{value}"', f"'{value}'"):
         if value.isprintable() and read_back(f"x = {spelt}") == value: return spelt
     raise PassepartoutError(f"{value[:60]!r} cannot be written in a settings file. Leave out line breaks, quotes and the sign #.")

@@ -184,7 +184,7 @@ def whole_accounts(run: str) -> list[str]:
 
 # %% ../nbs/03b_labels.ipynb #3f24ca44
 def is_checked(account: str) -> bool:
-    "Are the check digits of an account right? ISO 13616: the number without its blanks, its first four signs behind the others and letters from 10 to 35, leaves 1 when it is divided by 97."
+    "Are the check digits of an account right? ISO 13616: the number without its blanks, its first four signs after the others and letters from 10 to 35, leaves 1 when it is divided by 97."
     plain = account.replace(" ", "").replace("-", "")
     return 15 <= len(plain) <= 34 and plain.isascii() and int("".join([str(int(c, 36)) for c in plain[4:] + plain[:4]])) % 97 == 1
 

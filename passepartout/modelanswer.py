@@ -66,7 +66,7 @@ def is_plist_like(value: Any) -> bool:
 
 # %% ../nbs/15c_modelanswer.ipynb #5b5bafec
 def amid_words(text: str) -> bool:
-    "Has a model put words before, behind or between its fences?"
+    "Has a model put words before, after or between its fences?"
     plain = text.strip()
     return "```" in plain and not plain.startswith("(") and any(piece.strip() for piece in plain.split("```")[::2]) and not is_list(in_fence(plain))
 

@@ -55,7 +55,7 @@ def portion(text: str, most: int, tool: str, line: int, column: int = 1) -> str:
 
 # %% ../nbs/10f_oneline.ipynb #85f5b028
 def cited(value: object, most: int = 200) -> str:
-    "`value` in a sentence: between quotes that it cannot close, in one line, many blanks counted, and cut visibly behind `most` characters."
+    "`value` in a sentence: between quotes that it cannot close, in one line, many blanks counted, and cut visibly after `most` characters."
     text = str(value)
     if not (text.isascii() and text.isprintable()) or "  " in text: text = _MANY.sub(_counted, text).translate(_NOT_CITED)
     return f"“{text}”" if len(text) <= most else f"“{text[:most]}…” ({len(str(value)):,} characters)"

@@ -167,7 +167,7 @@ def misshapen(agent, action: Action, gate: str | None) -> bool:
 
 # %% ../nbs/16_reason.ipynb #5c08abc5
 def others_first(agent, signal: Signal, unfit: tuple[str, ...]) -> tuple[str, ...] | None:
-    "The cascade with the providers that were `unfit` behind all others; `None` when there are no others."
+    "The cascade with the providers that were `unfit` after all others; `None` when there are no others."
     names = providers(agent, None, signal)
     others = tuple([name for name in names if name not in unfit])
     return (*others, *[name for name in names if name in unfit]) if others else None

@@ -343,7 +343,7 @@ def fields_shown(shape: Any) -> str:
 
 # %% ../nbs/12_tools.ipynb #53a18c33
 def short_line(tool: Tool) -> str:
-    "One tool in few words: its name, what it has to be given, behind a semicolon what it may be, and what it is for."
+    "One tool in few words: its name, what it has to be given, after a semicolon what it may be, and what it is for."
     must, may = [", ".join([p.name.replace("_", "-") for p in tool.parameters if p.required is needed]) for needed in (True, False)]
     told = cut(" ".join(tool.description.partition(";")[0].split()), 100)
     return f"- {tool.name}({must}{'; ' if may else ''}{may}){': ' if told else ''}{told}"

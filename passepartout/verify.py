@@ -86,7 +86,7 @@ def explain(verdict: Verdict) -> str:
 
 # %% ../nbs/13_verify.ipynb #ad62a224
 class Chain(NamedTuple):
-    "The gates to be asked, each after what those before it say that are not concerned, with its function if it is to be asked without ado; and what those say that stand behind the last."
+    "The gates to be asked, each after what those before it say that are not concerned, with its function if it is to be asked without ado; and what those say that stand after the last."
     asked: tuple[tuple[dict[str, float], Skill, Callable | None], ...]
     rest: dict[str, float]
 

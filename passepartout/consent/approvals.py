@@ -209,7 +209,7 @@ class ApprovalDesk(Guarded):
         if not confirms(typed, row["phrase"]): raise Unconfirmed(row["phrase"])
         if not row["phrase"] and str(typed).strip():
             raise PassepartoutError(f"“{visible(str(typed)[:60])}” is not understood, so nothing was done. The code alone does it this one "
-                                    "time; for longer, write for 1 hour, or until 18:00, behind it.")
+                                    "time; for longer, write for 1 hour, or until 18:00, after it.")
         return " ".join(str(typed).split())[:200] if row["phrase"] else ""
 
 # %% ../../nbs/consent/17b_approvals.ipynb #c21513c3

@@ -148,7 +148,7 @@ _UNTIL = Regex(r"(?:until\s+)?(?:(\d{4}-\d\d-\d\d)(?:[ T](\d{1,2}:\d\d))?|(\d{1,
 
 # %% ../../nbs/consent/17ba_grants.ipynb #2f9f441d
 def read_until(text: str, now: datetime) -> tuple[datetime, str]:
-    "When `for 1 hour`, `until 18:00` or `until 2026-11-21` is over, and what stands behind it. `GrantRefused` when it is past, too far off, or no time."
+    "When `for 1 hour`, `until 18:00` or `until 2026-11-21` is over, and what stands after it. `GrantRefused` when it is past, too far off, or no time."
     text = text.strip()
     try: end, rest = _span(text, now) or _until(text, now)
     except (TypeError, ValueError, OverflowError):

@@ -172,7 +172,7 @@ def date_row(outline: Outline, stamp: Stamp) -> tuple:
 
 # %% ../../nbs/indexing/08g_entries.ipynb #5236c7fa
 def expression_row(stamp: Stamp) -> tuple:
-    "(place of the node, kind, minute, end minute, line, expression, text behind it)."
+    "(place of the node, kind, minute, end minute, line, expression, text after it)."
     return stamp.node, KINDS.index(stamp.kind), minute_of(stamp.at), minute_of(stamp.until), stamp.line, stamp.repeat.text, stamp.repeat.said
 
 # %% ../../nbs/indexing/08g_entries.ipynb #ebecbcad

@@ -275,8 +275,8 @@ EXAMPLES = {"tag": "house", "todo": "open", "priority": "A", "file": "roof", "ti
 
 # %% ../../nbs/indexing/08i_query.ipynb #d3442e19
 def bare_filter(name: str, field: str) -> str:
-    "What to say about a filter without a word behind it."
-    return f"{name}: needs a word right behind it, without a blank, as in {name}:{EXAMPLES.get(field, 'friday')}."
+    "What to say about a filter without a word after it."
+    return f"{name}: needs a word right after it, without a space, as in {name}:{EXAMPLES.get(field, 'friday')}."
 
 # %% ../../nbs/indexing/08i_query.ipynb #3433c3a1
 def ask(query: str, today: date) -> Question | None:

@@ -93,5 +93,5 @@ def read_piece(text: str) -> Any:
     try: value, end = _QUICK.scan_once(text, 0)
     except StopIteration: raise ValueError("no value stands there") from None
     except RecursionError: raise ValueError("it is nested too deeply") from None
-    if end != len(text): raise ValueError("something stands behind the value")
+    if end != len(text): raise ValueError("something follows the value")
     return value

@@ -23,13 +23,13 @@ MODES = ("replace", "append", "prepend")
 
 # %% ../../nbs/outline/08fda_bodytext.ipynb #8b3799ad
 def prose_span(outline: Outline, node: Node, mode: str) -> tuple[int, int]:
-    "(start, end) of the own text of `node` behind its records. `RewriteError` where it has no single place, or is not prose."
+    "(start, end) of the own text of `node` after its records. `RewriteError` where it has no single place, or is not prose."
     if node.kind == "file" and outline.format == "org":
         raise RewriteError(f"What stands before the first heading of {outline.file} sets things for the whole file; edit it by hand. "
                            "Nothing was changed.")
     pieces = list(outline.pieces(node, node.body_start))
     if mode != "prepend" and any(outline.text[a:b].strip() for a, b in pieces[1:]):
-        raise RewriteError(f"The text below “{node.title}” goes on behind its tasks, so it has no single place; edit it by hand. "
+        raise RewriteError(f"The text below “{node.title}” goes on after its tasks, so it has no single place; edit it by hand. "
                            "Nothing was changed.")
     if node.kind == "task": raise RewriteError("The text of a task in a list is edited by hand; nothing was changed.")
     start, stop = pieces[0] if pieces and pieces[0][0] == node.body_start else (node.body_start, node.body_start)
@@ -49,7 +49,7 @@ ITEM_MARK = Regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 
 # %% ../../nbs/outline/08fda_bodytext.ipynb #cbca5c94
 def ends_in_item(text: str) -> bool:
-    "Whether a line of text right behind `text`, in Markdown, would belong to an item of a list."
+    "Whether a line of text right after `text`, in Markdown, would belong to an item of a list."
     inner = False
     for line in reversed(text.splitlines()):
         if not line.strip() and not inner: return False
@@ -59,7 +59,7 @@ def ends_in_item(text: str) -> bool:
 
 # %% ../../nbs/outline/08fda_bodytext.ipynb #2210a260
 def edit_body(outline: Outline, node: Node, text: str, mode: str = "replace") -> str:
-    "The text with the prose below `node` replaced by `text`, or with `text` put behind (\"append\") or in front of it (\"prepend\"). Raises `RewriteError`."
+    "The text with the prose below `node` replaced by `text`, or with `text` put after (\"append\") or in front of it (\"prepend\"). Raises `RewriteError`."
     if mode not in MODES: raise RewriteError(f"A body is changed by {', '.join(MODES)}, not by {mode!r}.")
     start, stop = prose_span(outline, node, mode)
     end = ending_at(outline, node.start) if node.kind != "file" else line_ending(outline.text)

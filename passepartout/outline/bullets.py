@@ -39,7 +39,7 @@ BELOW = Regex(r"([ \t]+)(?:(SCHEDULED|DEADLINE):[ \t]*<[^>\n]{1,300}>|[\w./-]{1,
 
 # %% ../../nbs/outline/08a_bullets.ipynb #e93946f1
 def dates_below(text: str, at: int, indent: int) -> tuple[int, int] | None:
-    "The span from the first to the last planning line of a bullet whose next line begins at `at`; its dash stands behind `indent` characters."
+    "The span from the first to the last planning line of a bullet whose next line begins at `at`; its dash stands after `indent` characters."
     first, last = None, at
     while (line := BELOW.match(text, at)) and len(line[1]) > indent:
         if line[2]: first, last = line.start() if first is None else first, line.end()

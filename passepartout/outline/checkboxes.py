@@ -40,7 +40,7 @@ class Item:
 FORMULA = Regex(r"[ \t]*\\begin\{([A-Za-z0-9*]+)\}")
 
 def formula_end(text: str, at: int, stop: int, ends: dict[str, list[int]]) -> int:
-    "Behind the formula that begins with the line at `at`, or `at` when none does. `ends` keeps where those of each name end before `stop`."
+    "After the formula that begins with the line at `at`, or `at` when none does. `ends` keeps where those of each name end before `stop`."
     if not (found := FORMULA.match(text, at, stop)): return at
     closing = rf"\\end\{{{re.escape(found[1])}\}}[ \t]*\r?(?:\n|\Z)"
     if found[1] not in ends: ends[found[1]] = [m.end() for m in re.compile(closing).finditer(text, at, stop)]
@@ -164,7 +164,7 @@ def check(outline: Outline, node: Node, item: str, done: bool = True, *, now: da
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #8a410609
 def place_after(outline: Outline, node: Node, items: list[Item]) -> tuple[int, str]:
-    "(where a new item goes, what its line begins with): behind the last of the last list with boxes, or at the end of a section that has none. Raises `RewriteError`."
+    "(where a new item goes, what its line begins with): after the last of the last list with boxes, or at the end of a section that has none. Raises `RewriteError`."
     last = next((i for i in reversed(items) if i.parent is None and i.box is not None), None)
     if last is None: return own_end(outline, node), "-"
     number = re.match(r"\d+", last.bullet)

@@ -29,7 +29,7 @@ LONGEST = 400          # characters of one expression
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #d36ea534
 def read_call(text: str, at: int) -> tuple[list, int] | None:
-    "(the list that opens at `at`, the place behind it), or None when it is no list of names, numbers and lists."
+    "(the list that opens at `at`, the place after it), or None when it is no list of names, numbers and lists."
     stack: list[list] = [[]]
     while found := TOKEN.match(text, at, at + LONGEST):
         at = found.end()
@@ -103,7 +103,7 @@ def floating(month: int | str | list, day: int, nth: int, start: int | None = No
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #090e7d54
 def lessons(*numbers: int) -> Meaning:
-    "One day of the week from the first date to the second, without the numbered weeks behind it: year, month, day, twice, and 0 for Sunday. `ValueError` for what is none."
+    "One day of the week from the first date to the second, without the numbered weeks after it: year, month, day, twice, and 0 for Sunday. `ValueError` for what is none."
     first, last, day, left_out = date(*numbers[:3]), date(*numbers[3:6]), numbers[6], frozenset(numbers[7:])
     if not 0 <= day <= 6: raise ValueError("no such day of the week")
     return lambda at: UNCOUNTED if first <= at <= last and weekday(at) == day and at.isocalendar()[1] not in left_out else None
@@ -174,7 +174,7 @@ def understood(text: str) -> Meaning | None:
 # %% ../../nbs/outline/08ac_diarydates.ipynb #e1998de2
 @record
 class Expression:
-    "A date that is written as an expression, and the text behind it on its line, if that is what it dates."
+    "A date that is written as an expression, and the text after it on its line, if that is what it dates."
     text: str
     said: str = ""
 
@@ -195,7 +195,7 @@ NUMBERS = Regex(r"%[ds]")
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #1474d7d9
 def ordinal(number: int) -> str:
-    "What stands behind an ordinal number: 21st, 12th."
+    "What stands after an ordinal number: 21st, 12th."
     return "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #24e375d3

@@ -47,7 +47,7 @@ DEFINITION = {"org": Regex(r"\[fn:([\w-]+)\][ \t]*"), "markdown": Regex(r" {0,3}
 # %% ../../nbs/outline/08j_elements.ipynb #3b6b795f
 @record
 class Block:
-    "A run of lines with a purpose, from its first marker to behind its last."
+    "A run of lines with a purpose, from its first marker to after its last."
     kind: str                     # "src", "example", "quote", "verse", …, "drawer", "dynamic", "fixed" (lines that begin with a colon)
     name: str                     # language, name of the drawer, kind of call-out; or ""
     start: int
@@ -78,7 +78,7 @@ def dead_blocks(outline: Outline, node: Node) -> Iterator[Block]:
 
 # %% ../../nbs/outline/08j_elements.ipynb #3ad1b0a6
 def org_blocks(outline: Outline, node: Node) -> list[Block]:
-    "Blocks with prose in them, dynamic blocks, drawers, and lines behind a colon."
+    "Blocks with prose in them, dynamic blocks, drawers, and lines after a colon."
     text, found, lines = outline.text, list(runs(outline, node, FIXED, "fixed")), list(own_lines(outline, node))
     marks = [None if dead or text.find(":", start, end) < 0 and text.find("#+", start, end) < 0 else MARKER.match(text[start:end])
              for _, start, end, dead in lines]
@@ -119,7 +119,7 @@ def ends_of(marks: list[re.Match | None]) -> dict[str, list[int]]:
 
 # %% ../../nbs/outline/08j_elements.ipynb #21f67cc5
 def next_of(places: Sequence[int], at: int) -> float:
-    "The first place behind `at`, infinity when there is none."
+    "The first place after `at`, infinity when there is none."
     n = bisect_right(places, at)
     return places[n] if n < len(places) else inf
 

@@ -49,7 +49,7 @@ def whole_list(value: str, below: list[str]) -> str:
 
 # %% ../../nbs/outline/08a_frontmatter.ipynb #fa4954ee
 def unquote(value: str, item: bool = False) -> str:
-    "A scalar without the quotes around it or the comment behind it; `null` is nothing. An item of a list may begin with `#`, as in Obsidian."
+    "A scalar without the quotes around it or the comment after it; `null` is nothing. An item of a list may begin with `#`, as in Obsidian."
     value = value.strip()
     if value[:1] in ("'", '"') and (end := value.find(value[0], 1)) > 0: return value[1:end]
     plain = re.split(r"[ \t]#" if item else r"(?:^|[ \t])#", value, maxsplit=1)[0].rstrip() if "#" in value else value
@@ -81,7 +81,7 @@ def read_toml(text: str) -> dict[str, Any]:
 
 # %% ../../nbs/outline/08a_frontmatter.ipynb #d369ac59
 def read_lines(text: str) -> dict[str, Any]:
-    "What stands behind the equals signs, each on a line of its own or in a list that begins there."
+    "What stands after the equals signs, each on a line of its own or in a list that begins there."
     return read_front_matter(ASSIGNED.sub(r"\1: ", text))
 
 # %% ../../nbs/outline/08a_frontmatter.ipynb #6e51f277
@@ -98,7 +98,7 @@ MOST_HEAD = 20_000          # characters of a head that are gone through for tag
 
 # %% ../../nbs/outline/08a_frontmatter.ipynb #ae0d2066
 def head_tags(text: str) -> tuple[str, ...]:
-    "All words that may be meant as tags in the head of a file: behind `tags:`, `keywords:` and the like, up to where the next name begins."
+    "All words that may be meant as tags in the head of a file: after `tags:`, `keywords:` and the like, up to where the next name begins."
     plain, found = SPELLED.sub(lambda m: chr(int(m[1] or m[2] or m[3], 16)), text[:MOST_HEAD]), {}
     for said in {plain: 0, IN_QUOTES.sub(lambda m: CUT.sub("", m[0]), plain): 0, CUT.sub("", plain): 0} if CUT.search(plain) else (plain,):
         for at in islice(TAGGED.finditer(said), 20): found |= dict.fromkeys(words_below(said, at.end(), -1 if at[1] is None else len(at[1])))
@@ -106,7 +106,7 @@ def head_tags(text: str) -> tuple[str, ...]:
 
 # %% ../../nbs/outline/08a_frontmatter.ipynb #9e50be3d
 def _value_below(text: str, at: int, indent: int) -> str:
-    "The value that begins at `at`, with the lines below that may belong to it; its name stands behind `indent` blanks, or within braces if that is negative."
+    "The value that begins at `at`, with the lines below that may belong to it; its name stands after `indent` blanks, or within braces if that is negative."
     first, *below = text[at:].split("\n")[:200]
     value, said, ends = REMARK.sub("", first), first, any("]" in each or "}" in each for each in below)
     for each in below:

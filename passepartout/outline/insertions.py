@@ -42,7 +42,7 @@ def grown(outline: Outline, text: str, at: int, parent: int, count: int = 1) -> 
 
 # %% ../../nbs/outline/08fca_insertions.ipynb #6d44af6a
 def own_end(outline: Outline, node: Node) -> int:
-    "Behind the last line with text in the own text of `node`, before blank lines and before what is below it."
+    "After the last line with text in the own text of `node`, before blank lines and before what is below it."
     stop = outline.nodes[node.index + 1].start if node.index + 1 < node.after else node.end
     own = outline.text[node.body_start:stop]
     last = node.body_start + len(own.rstrip(" \t\r\n"))

@@ -56,7 +56,7 @@ def read_target(text: str) -> tuple[str, str, str]:
 
 # %% ../../nbs/outline/08k_links.ipynb #3d6ad941
 def split_option(path: str) -> tuple[str, str]:
-    "Path, and what stands behind its two colons."
+    "Path, and what stands after its two colons."
     at = path.find("::")
     return (path, "") if at < 0 else (path[:at], path[at + 2:])
 
@@ -74,7 +74,7 @@ def read_address(text: str) -> tuple[str, str, str]:
 
 # %% ../../nbs/outline/08k_links.ipynb #b5cb01ea
 def trim(address: str) -> str:
-    "A bare address without the sentence's own signs behind it."
+    "A bare address without the sentence's own signs after it."
     signs = punctuation.replace("/", "").replace(")", "")
     return address.rstrip(signs)
 
@@ -96,7 +96,7 @@ DEFINED = Regex(r"^ {0,3}\[(?!\^)([^\[\]\n]++)\]:[ \t]+<?([^\s<>]+)>?", re.M)
 
 # %% ../../nbs/outline/08k_links.ipynb #1cfefa49
 def is_remark(text: str, at: int) -> bool:
-    "Whether the line of Org at `at` is a comment, a setting or behind a colon, so that what looks like a link in it is none."
+    "Whether the line of Org at `at` is a comment, a setting or after a colon, so that what looks like a link in it is none."
     return QUOTED_LINE.match(text, at) is not None and CAPTION.match(text, at) is None
 
 # %% ../../nbs/outline/08k_links.ipynb #0f3df4a5

@@ -148,7 +148,7 @@ def _code(text: str) -> Iterator[str]:
 
 # %% ../../nbs/outline/08l_live.ipynb #36ad0bf9
 def _closed(text: str, at: int, most: int = 20_000) -> int:
-    "Behind the parenthesis that closes the one at `at`; the end of the line when none does."
+    "After the parenthesis that closes the one at `at`; the end of the line when none does."
     depth = 0
     for each in _PARENTHESES.finditer(text, at, at + most):
         depth += {"(": 1, ")": -1}.get(each[0], 0)

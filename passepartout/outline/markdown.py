@@ -75,7 +75,7 @@ def marks_in(text: str, start: int = 0, end: int | None = None) -> Iterator[re.M
 
 # %% ../../nbs/outline/08a_markdown.ipynb #b704e8bb
 def task_facts(box: str, text: str) -> dict:
-    "Facts of a task item from the sign in its box, or the keyword behind its dash, and the text behind it."
+    "Facts of a task item from the sign in its box, or the keyword after its dash, and the text after it."
     facts = dict(zip(("keyword", "done"), STATES.get(box) or (box, box in FINISHED)), title=text.strip())
     code = [m[0] for m in SPAN.finditer(text)] if "`" in text and "\0" not in text else []
     if code:
@@ -107,7 +107,7 @@ MARKERS = Regex(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]{1,4}(?=[^ \t])|[ \t]|$)")
 RULE = Regex(r"([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 
 def within_list(offsets: list[int], column: int, rest: str, lazy: bool) -> str:
-    "Close the items that a line ends, open those that it begins, and give what stands behind their signs. `lazy`: a paragraph is open, which goes on further out as well."
+    "Close the items that a line ends, open those that it begins, and give what stands after their signs. `lazy`: a paragraph is open, which goes on further out as well."
     first = rest[0]
     if offsets and column < offsets[-1] and not (lazy and first not in "#`~>-*+0123456789=<_"):
         while offsets and column < offsets[-1]: offsets.pop()
@@ -137,7 +137,7 @@ def html_end(rest: str, lazy: bool) -> str | None:
 
 # %% ../../nbs/outline/08a_markdown.ipynb #7eba3071
 def living_lines(text: str, at: int, dead: list[tuple[int, int]]) -> Iterator[tuple]:
-    """The lines of `text` from `at` on that are neither blank nor code, and an empty one behind the last; the stretches of code are added to `dead`.
+    """The lines of `text` from `at` on that are neither blank nor code, and an empty one after the last; the stretches of code are added to `dead`.
 
     Each as its number in the file, where it starts and ends, where the one before it ended, how far in it begins and its words begin, whether those are quoted, the words, and the match of a heading."""
     number, fence, fence_start, last_end, base, html = text.count("\n", 0, at), "", 0, at, 0, ""
@@ -225,7 +225,7 @@ def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outli
 ATTRIBUTES = Regex(r"(?:^|[ \t]+)\{[ \t]*(?=[#.])(?:#(?P<id>[\w:.-]+))?(?:[ \t]*\.[\w-]+|[ \t]+[\w-]+=[^\s{}]+)*[ \t]*\}$")
 
 def bare_title(text: str) -> str:
-    "What stands behind the signs of a heading, without blanks and closing signs at its end."
+    "What stands after the signs of a heading, without blanks and closing signs at its end."
     title = text.rstrip()
     return bare.rstrip() if (bare := title.rstrip("#"))[-1:] in ("", " ", "\t") else title
 

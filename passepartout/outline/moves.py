@@ -169,7 +169,7 @@ def archive(outline: Outline, node: Node, archived: str | None, *, now: datetime
     if (other := archive_location(outline, node)) and other.replace("%s", "") not in ("_archive::", ""):
         file = other.partition("::")[0].strip()
         words = f": in words, move {display_words(node.title)} to {file}" if file.endswith(".org") and "%" not in file and file[:1] not in "/~" else ""
-        raise RewriteError(f"“{node.title}” belongs into another archive ({other}); move it there with org-refile{words}. Nothing was archived.")
+        raise RewriteError(f"“{node.title}” belongs in another archive ({other}); move it there with org-refile{words}. Nothing was archived.")
     if outline.format == "markdown": return archive_markdown(outline, node, archived, now, where)
     end = line_ending(archived or outline.text)
     text = f"#    -*- mode: org -*-\n\n\nArchived entries from file {where}\n\n".replace("\n", end) if archived is None else archived

@@ -31,7 +31,7 @@ ANY = Regex(r"(?<!\w)(?:SCHEDULED|DEADLINE|CLOSED): *[\[<][^\]>\n]{1,300}[\]>]")
 
 # %% ../../nbs/outline/08fb_planning.ipynb #f19d43ff
 def taken_out(line: str, words: Iterable[str]) -> str:
-    "The planning line without the dates of `words`, and without what stands behind each."
+    "The planning line without the dates of `words`, and without what stands after each."
     for word in words:
         if found := PLANNED[word].search(line):
             after = ANY.search(line, found.end())
@@ -175,7 +175,7 @@ def brackets_of(outline: Outline, node: Node) -> str:
 
 # %% ../../nbs/outline/08fb_planning.ipynb #91f96f1b
 def tail_of(line: str) -> int:
-    "Where the signs, fields and tags at the end of a task begin, behind which no word stands."
+    "Where the signs, fields and tags at the end of a task begin, after which no word stands."
     spans = sorted(m.span() for pattern in (MARK, LEVEL, ASIDE, TAG, ARROW) for m in pattern.finditer(uncoded(line)))
     end = len(line.rstrip(" \t"))
     for start, stop in reversed(spans):
@@ -185,7 +185,7 @@ def tail_of(line: str) -> int:
 
 # %% ../../nbs/outline/08fb_planning.ipynb #a9f26394
 def with_hour(line: str, old: re.Match | None, mark: str, when: datetime) -> str:
-    "The words of a task with the hour of `when` and the date `mark` behind the last of them, in place of the date `old`."
+    "The words of a task with the hour of `when` and the date `mark` after the last of them, in place of the date `old`."
     if old: line = line[:old.start()].rstrip(" \t") + line[old.end():]
     at = tail_of(line)
     rest = line[at:].lstrip(" \t")

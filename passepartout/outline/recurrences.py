@@ -90,7 +90,7 @@ def days_of(year: int, month: int) -> int:
 
 # %% ../../nbs/outline/08a_recurrences.ipynb #25063997
 def next_day(rule: Rule, day: date) -> date | None:
-    "The first day behind `day`, from which is counted, that `rule` names; `None` beyond the calendar or when there is none within reach."
+    "The first day after `day`, from which is counted, that `rule` names; `None` beyond the calendar or when there is none within reach."
     try:
         if rule.plain and rule.unit in "dw": return day + timedelta(rule.count * (7 if rule.unit == "w" else 1))
         if rule.plain:

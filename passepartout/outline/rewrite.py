@@ -142,7 +142,7 @@ def head(outline: Outline, node: Node) -> Head:
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #b08d5062
 def words(outline: Outline, node: Node) -> tuple[int, int]:
-    "Where the text of a Markdown heading or task stands: behind `##`, the box or the keyword, before closing signs and trailing blanks."
+    "Where the text of a Markdown heading or task stands: after `##`, the box or the keyword, before closing signs and trailing blanks."
     text, end = outline.text, line_span(outline.text, node.start)[0]
     start = skip(text, node.start, end, "> \t" if node.kind == "task" else " \t")
     line = text[start:end].rstrip(" \t")

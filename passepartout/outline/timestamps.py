@@ -62,7 +62,7 @@ DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30.4, "y": 365.25}          # Org's ow
 # %% ../../nbs/outline/08a_timestamps.ipynb #52156f5a
 @lru_cache(maxsize=4096)
 def read_details(text: str) -> tuple[time | None, time | None, Repeat | None, int | None]:
-    "(time, end of the time, repeater, days of warning) from what stands behind the date. What makes no sense is left out."
+    "(time, end of the time, repeater, days of warning) from what stands after the date. What makes no sense is left out."
     clock, repeat, warn = CLOCK.search(text), REPEAT.search(text), WARN.search(text)
     return (clock_time(clock[1], clock[2]) if clock else None,
             clock_time(clock[3], clock[4]) if clock and clock[3] else None,
@@ -140,7 +140,7 @@ def planned_kind(text: str, node: Node, start: int) -> str:
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #429d456d
 def is_quoted(outline: Outline, found: re.Match, line_start: int) -> bool:
-    "Whether this date is verbatim text or stands in a comment, a settings line, or a line behind a colon."
+    "Whether this date is verbatim text or stands in a comment, a settings line, or a line after a colon."
     text, start, end = outline.text, found.start(), found.end()
     if text[start - 1:start] in ("=", "~", "`") and text[end:end + 1] == text[start - 1]: return True
     if outline.format != "org": return False
@@ -199,7 +199,7 @@ def find_marks(text: str) -> Iterator[re.Match]:
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #812ebd6f
 def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
-    "The dates behind words and signs, and (line, text) of those that no calendar has."
+    "The dates after words and signs, and (line, text) of those that no calendar has."
     found, broken, where, rules, begins, planned = [], [], Place(outline), {}, set(), set()
     for m in find_marks(outline.text):
         if inside(outline.dead, m.start()): continue
@@ -257,7 +257,7 @@ def page_event(outline: Outline) -> Stamp | None:
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #13659dc2
 def page_hour(said: Mapping[str, Any], name: str, hour: str | None, minute: str | None) -> time | None:
-    "The hour that the property `name` says, or else the one behind the date."
+    "The hour that the property `name` says, or else the one after the date."
     found = HOUR.search(str(said.get(name, "")))
     if found: hour, minute = found[1], found[2]
     return clock_time(hour, minute) if hour else None
@@ -364,5 +364,5 @@ def brackets_in(text: str) -> str:
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #c6bd4202
 def write_mark(kind: str, day: date, bracket: str = "") -> str:
-    "A day as it is written in a task: behind the sign of its `kind`, or in a field that `bracket` opens."
+    "A day as it is written in a task: after the sign of its `kind`, or in a field that `bracket` opens."
     return f"{bracket}{FIELDS[kind]}:: {day:%Y-%m-%d}{ENDS[bracket]}" if bracket else f"{SIGNS[kind]} {day:%Y-%m-%d}"

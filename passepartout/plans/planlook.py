@@ -96,7 +96,7 @@ class Ahead:
 
 # %% ../../nbs/plans/17dca_planlook.ipynb #507783be
 async def in_vain(ahead: Ahead, behind: bool = False) -> tuple[str, Label] | None:
-    "The steps of a plan that must fail, and why, a line for each, and the label of that; `None` when none is seen. `behind`: only steps behind the first that does something matter."
+    "The steps of a plan that must fail, and why, a line for each, and the label of that; `None` when none is seen. `behind`: only steps after the first that does something matter."
     acted, told, label = not behind, [], None
     for number, sure in enumerate(ahead.steps, 1):
         acts = not sure.tool.effects.read_only

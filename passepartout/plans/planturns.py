@@ -53,7 +53,7 @@ def replace_failed(agent, signal: Signal) -> None:
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #3d7d9fa6
 async def begin(agent, cleared, signal: Signal) -> PlanState:
-    "Put a plan on the record. An approval is used up here, and with the outcome of that the plan itself is there: whoever is killed behind it leaves a plan that stands."
+    "Put a plan on the record. An approval is used up here, and with the outcome of that the plan itself is there: whoever is killed after it leaves a plan that stands."
     from passepartout.plan import read_plan
     if cleared.answer is None:        # approved after it was asked about; by now no gate may ask any more
         cleared.answer = agent.answer_to(cleared.action, signal)

@@ -135,7 +135,7 @@ class Dialect(Describing):
         return None
 
     def tokenizing(self, text: str, model: str) -> tuple[str, dict] | None:
-        "The path (behind the endpoint, or with a `/` and `..` for its parent) and the document with which the server counts the tokens of a text; `None` when it does not."
+        "The path (after the endpoint, or with a `/` and `..` for its parent) and the document with which the server counts the tokens of a text; `None` when it does not."
         return None
 
     def counting(self, q: Question, body: dict) -> tuple[str, dict] | None:

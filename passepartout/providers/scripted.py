@@ -69,7 +69,7 @@ def read_script(text: str, name: str = "script") -> tuple[Step, ...]:
         if step.error is not None and step.text:
             raise ScriptError(f"{name}, line {piece[0][0]}: an answer is either text or !error, not both.")
         if step.text or step.error is not None: steps.append(step)
-        elif step != Step(): raise ScriptError(f"{name}, line {piece[0][0]}: directives without an answer behind them.")
+        elif step != Step(): raise ScriptError(f"{name}, line {piece[0][0]}: directives without an answer after them.")
     if not steps: raise ScriptError(f"{name} holds no answers. Write proposals or prose, separated by lines of three hyphens.")
     return tuple(steps)
 

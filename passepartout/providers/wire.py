@@ -55,7 +55,7 @@ class Reached:
     _looked: set = field(default_factory=set)
 
     def at(self, path: str) -> str:
-        "The address of `path` behind the endpoint; `../x` lies beside its last part, where that is a version."
+        "The address of `path` after the endpoint; `../x` lies beside its last part, where that is a version."
         return re.sub(r"/v\d+\w*$", "", self.endpoint.url) + path[2:] if path.startswith("../") else self.endpoint.url + path
 
     def schema(self) -> dict:

@@ -80,7 +80,7 @@ _SURELY_NOTHING = (r"(?i)example|placeholder|change|insert|replace|xxx|todo|dumm
                    r"|[^a-z])(none|null|true|false|string)($|[^a-z])|undefined|\.\.\.|…|[\w.]@[\w-]+\.\w|[_-](?:name|id|type|path|file|field|url)$")
 
 def in_earnest(value: str, kind: str, quoted: bool) -> bool:
-    "Is `value` meant as a secret by whoever wrote it right behind a name of this `kind`, though there is a word for secrets in it?"
+    "Is `value` meant as a secret by whoever wrote it right after a name of this `kind`, though there is a word for secrets in it?"
     if kind == "weak" or len(value) < 8 or not any(map(str.isalpha, value)) or _says_so(value[:64], _SURELY_NOTHING): return False
     digits = sum(map(str.isdigit, value))
     if not quoted:
@@ -112,7 +112,7 @@ _CHANCE = Regex(r"(?=[A-Za-z0-9]{0,20}[0-9])(?:[A-Z]{1,2}[a-z]{1,2}|[a-z]{1,2}[A
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #87f242c3
 class Candidate(NamedTuple):
-    "A `value` behind a name of this `kind`: whether it is in quotes, and the name right before it; whether both say enough already (`told`); whether it has the shape of a key that makers mark (`marked`), digits, letters; its randomness in bits a character; and whether it is `long`, and random enough for its length."
+    "A `value` after a name of this `kind`: whether it is in quotes, and the name right before it; whether both say enough already (`told`); whether it has the shape of a key that makers mark (`marked`), digits, letters; its randomness in bits a character; and whether it is `long`, and random enough for its length."
     value: str
     kind: str
     quoted: bool
@@ -158,14 +158,14 @@ def _under_any_name(it: Candidate) -> bool | None:
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #e26ff25d
 def _far_off(it: Candidate) -> bool | None:
-    "Whether a value that does not stand right behind the name is a secret; `None` for one that does."
+    "Whether a value that does not stand right after the name is a secret; `None` for one that does."
     if it.near: return None
     if it.kind == "password" and _CHANCE.fullmatch(it.value): return True
     return it.long and it.bits >= 3.5 and not _HEX.fullmatch(it.value) and not _UUID.fullmatch(it.value)
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #24ea4ed5
 def _by_kind(it: Candidate) -> bool:
-    "Is a value right behind its name a secret of the kind that the name announces?"
+    "Is a value right after its name a secret of the kind that the name announces?"
     value, kind, size = it.value, it.kind, len(it.value)
     if kind == "weak": return is_login(value) or _is_row(value) or _is_random(it)
     if kind == "password" and it.quoted and value.isdigit() or kind == "strong" and _is_row(value): return True
@@ -252,7 +252,7 @@ def _is_phrase(value: str) -> bool:
 # %% ../../nbs/redaction/04b_assignments.ipynb #d6faaf06
 @cache
 def candidate_heads() -> str:
-    "What has to stand in a text before a value behind a name can be found in it."
+    "What has to stand in a text before a value after a name can be found in it."
     value = r"""[ \t\r\n"'`=>:|,*~\\(@{\]]*(?:[rRbBfFuUL@$]{1,2}["'`])?(?:&?[A-Za-z_][\w.\[\], |]*=[ \t"'`]*)?(?:[^\s"'`]*?(?:[0-9$@#%&!^+?~*]|[a-z][A-Z][A-Za-z]*?[a-z][A-Z][A-Za-z]*?[a-z][A-Z])|["'`][a-z]+ [a-z]+ [a-z ]+["'`])"""
     plain = r"""(?i:passw(?:or)?d|pwd|passphrase|psk)\\?["'`\]]*[ \t]*(?:[:=]+>?[ \t]*)?\\?["'][A-Za-z_-]+\\?["']|(?i:pass|creds?|credentials?|secret(?:_?key)?|token|(?:api|access|private|auth|signing|encryption|master)_?key)["'`\]]*[ \t]*[:=]+>?[ \t]*\\?["'][A-Za-z_-]+\\?["']"""
     return rf"""{plain}|{WORDS}(?:[^\n=:|>,"'`(]*?(?:\r?\n[ \t][ \t]*=|[=:|>,"'`({{]|[ \t](?:is|was|ist|lautet|est|es)[ \t]){value})"""
@@ -269,7 +269,7 @@ _VALUE = Regex(r"""[ \t*~_|=>:{]{0,40}(?:\r?\n[ \t]{0,8})?(?:&?[A-Za-z_][\w.\[\]
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #a20e1084
 def _value_at(text: str, tail: Any, head: Any) -> tuple[str, int, bool] | None:
-    "The value behind `head` in `text`, where it begins, and whether it stands in quotes. `None` when none can stand there."
+    "The value after `head` in `text`, where it begins, and whether it stands in quotes. `None` when none can stand there."
     value = _VALUE.match(text, head.end())
     if value is None: return None
     if value[2] is not None: return value[2].rstrip("\\"), value.start(2), True

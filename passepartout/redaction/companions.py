@@ -82,7 +82,7 @@ def _setting(raw: bytes, hit: Any, hands_on: Regex) -> Finding | None:
 # %% ../../nbs/redaction/04bb_companions.ipynb #037d9480
 @each(_SETTING)
 def _settings(raw: bytes, hit: Any) -> Finding | None:
-    "Plain words as passwords in files of settings, behind a name in capitals."
+    "Plain words as passwords in files of settings, after a name in capitals."
     return _setting(raw, hit, _NAMES_SOMETHING)
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #59bcae2d
@@ -97,7 +97,7 @@ _VALUES = r"(?m)^[ \t]{1,24}[\w.-]{1,64}:[ \t]{0,4}(?:[>|]-?[ \t]*\r?\n[ \t]{1,2
 
 @each(_VALUES)
 def _coded(raw: bytes, hit: Any) -> Finding | None:
-    "A value in base64, alone on its line behind a name."
+    "A value in base64, alone on its line after a name."
     value = _LAST_WORD.search(hit[0])
     return (Finding(hit.start() + value.start(1), hit.start() + value.end(1), "secret") if len(value[1]) % 4 == 0
             and not value[1].islower() else None)
@@ -224,7 +224,7 @@ _LAST_VALUE = Regex(rb"[=\s(]\\?[\"']?([^\s\"'$(;=\\]+)[;\"'\\]$")
 
 @each(_PAIRED)
 def _pairs(raw: bytes, hit: Any) -> Finding | None:
-    "The password that is set right behind the name of a user."
+    "The password that is set right after the name of a user."
     word = _LAST_VALUE.search(hit[0])
     return (Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word
             and _word(text := word[1].decode("latin-1")) and not _ASKS.search(text) else None)
@@ -263,7 +263,7 @@ _BEHIND_SIGN = Regex(rb"(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?([!-~]{
 
 @each(_ABROAD)
 def _abroad(raw: bytes, hit: Any) -> Finding | None:
-    "What stands behind the word for a password in another alphabet."
+    "What stands after the word for a password in another alphabet."
     word = _BEHIND_SIGN.search(hit[0])[1].rstrip(b"\"'`.,;)")
     return (Finding(begins := hit.start() + hit[0].rindex(word), begins + len(word), "password") if word
             and looks_secret(word.decode("latin-1"), "password") else None)

@@ -94,7 +94,7 @@ _OCTAL = Regex(rb"(?m)^[0-7]{7}((?: [0-7]{6}){1,8})[ \t]*$")
 OFFSET = r"(?m)^[ \t]*[0-9a-fA-F]{6,10}:?[ \t]"
 
 def _hexed(hit: Any) -> bytes:
-    "The digits of the bytes in one line of `xxd` or `hexdump`: sixteen bytes at most, as the letters behind them may look like digits."
+    "The digits of the bytes in one line of `xxd` or `hexdump`: sixteen bytes at most, as the letters after them may look like digits."
     words = hit[2].split()
     if not hit[1]: words = [word[2:] + word[:2] if len(word) == 4 else word for word in words]
     return b"".join(words)[:32]

@@ -42,7 +42,7 @@ _LAST = Regex(rb"([^\s\"'`]+)[\"'`]?[\s,;)}\]/>]*$")
 _SIGN = Regex(rb"[=:][ \t]*[\"']?([^\"']*?)[\"',\\]*\s*$")
 
 def behind_sign(hit: Any, judge: Any = taken) -> Finding | None:
-    "What stands in `hit` behind its first equals sign or colon, when `judge` says that it counts."
+    "What stands in `hit` after its first equals sign or colon, when `judge` says that it counts."
     word = _SIGN.search(hit[0])
     return (Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word and judge(word[1].decode("latin-1"))
             else None)
@@ -61,7 +61,7 @@ _ITS_OPTION = Regex(rb"[ \t](-p|-P|--pass|--passwd|--password|/p:|/pass:|/passwo
 
 @each(_OPTIONS)
 def _options(raw: bytes, hit: Any) -> Finding | None:
-    "The password behind the name of a user among the options of a command."
+    "The password after the name of a user among the options of a command."
     line, option = raw[raw.rfind(b"\n", max(0, hit.start() - 200), hit.start() + 1) + 1:hit.end()], _ITS_OPTION.search(hit[0])
     word, short = option[3].decode("latin-1"), option[1] in (b"-p", b"-P")
     if short and option[2] and re.search(rb"mysql|mariadb|\bssh|psql|docker run|podman run", line): return None
@@ -141,7 +141,7 @@ _CAPITALS = r"""(?m)^[ \t-]{0,24}["']?[A-Z][A-Z0-9_]{0,60}(?:PASSWORD|PASSWD|PAS
 
 @each(_CAPITALS)
 def _capitals(raw: bytes, hit: Any) -> Finding | None:
-    "Passwords behind a name in capitals and a colon."
+    "Passwords after a name in capitals and a colon."
     return behind_sign(hit, lambda word: taken(word) or camel(word))
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #0048836f
@@ -157,7 +157,7 @@ _PROPERTY = r"""(?m)^[ \t]{0,12}(?:[a-rt-z]|s[a-df-z]|se[a-km-z])[a-z-]{1,30}(?:
 
 @each(_PROPERTY)
 def _properties(raw: bytes, hit: Any) -> Finding | None:
-    "Keys and tokens behind a dotted name, when the value has digits as no variable has."
+    "Keys and tokens after a dotted name, when the value has digits as no variable has."
     name = hit[0].partition(b"=")[0].strip().decode("latin-1")
     if kind_of(name) == "weak" and not name.endswith(("auth.key", ".salt", "encryption.key")): return None
     return behind_sign(hit, lambda word: sum(map(str.isdigit, word)) >= 3 and any(map(str.isalpha, word)) and taken(word))
@@ -226,7 +226,7 @@ _WRITTEN = r"""(?i)\b(?:password|passwort|kennwort|passwd|pwd|pw|passcode|contra
 
 @each(_WRITTEN)
 def _written(raw: bytes, hit: Any) -> Finding | None:
-    "What stands right behind the word for it in a note."
+    "What stands right after the word for it in a note."
     return last(hit, lambda word: chosen(word.strip("\"'`.,")))
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #b22d000b
@@ -253,7 +253,7 @@ _PLACE = Regex(r"^\w+://|^[\w-]+(?:\.[\w-]+)+$|^[\w-]+[/:]")
 
 @each(_CALLS)
 def _calls(raw: bytes, hit: Any) -> Finding | None:
-    "The word behind a name in a call that logs in."
+    "The word after a name in a call that logs in."
     given, connects = _STRINGS.findall(hit[0]), re.match(rb"(?i)\w*connect", hit[0])
     sure = len(given) > 2 or not connects or hit[0].count(b",") > 1 + hit[0].endswith(b",")
     return last(hit, lambda word: mingled(word) and re.search(r"\d" if sure else r"\d\D", word) is not None and not _PLACE.search(word))

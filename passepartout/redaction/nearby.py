@@ -83,7 +83,7 @@ def stranger(run: str) -> bool:
 _SURELY = r"(?:(?i:secret|token|(?:activation|licen[cs]e|product|serial)[ _-]?key|api[ _.-]?key|private[ _.-]?key|access[ _.-]?key|secret[ _.-]?key|pa?ss?w(?:o?r)?d|[a-z0-9](?:[_-]key|[ ]key[\"' ]*[=:]))|KEY|ACCESS|PRIVATE)(?:[ _.-](?i:token|key|access))?[ \t\r\n\"'`=:>~-]{0,7}$"
 
 def long_word(run: str) -> bool:
-    "Could `run`, right behind a word for secrets, be one, though it does not look random?"
+    "Could `run`, right after a word for secrets, be one, though it does not look random?"
     if dull(run) or len(set(run)) < 5: return False
     if "-" in run: return run.isupper()                     # as licences are given out
     if run.isdigit(): return len(run) >= 20

@@ -213,7 +213,7 @@ class Stream:
         return self._release(len(self.held))
 
     def _release(self, upto: int) -> str:
-        "About `upto` characters of what is held, cut before a secret that goes on behind them."
+        "About `upto` characters of what is held, cut before a secret that goes on after them."
         raw, limit = self.held.encode("utf-8", "surrogatepass"), len(self.held[:upto].encode("utf-8", "surrogatepass"))
         try: found = self.scanner.find(raw)
         except TooMuch as problem:

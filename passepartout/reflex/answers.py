@@ -130,7 +130,7 @@ def within(stamp: Stamp, span: Span) -> bool:
 
 # %% ../../nbs/reflex/answers.ipynb #ee4ba9f1
 def readings(line: str, today: date) -> Iterator[tuple[str, Span]]:
-    "Each way to read the words behind *is* as a heading and the days that are asked about; the longest days first."
+    "Each way to read the words after *is* as a heading and the days that are asked about; the longest days first."
     spots = [found.start() for found in re.finditer(r"\S+", line)]
     for start in spots[1:][-6:]:
         if span := read_span(words_of(line[start:]), today): yield line[:start].strip(), span
@@ -153,7 +153,7 @@ _NO_NAME = frozenset("there it this that anything something everything".split())
 
 # %% ../../nbs/reflex/answers.ipynb #40ddddd6
 def on_days(span: Span) -> str:
-    "The days that were asked about, behind a *not*."
+    "The days that were asked about, after a *not*."
     if span.start == span.end: return f"on {say_day(span.start)}"
     if (span.start, span.end) == month(span.start): return f"in {MONTHS[span.start.month - 1]} {span.start.year}"
     return f"from {say_span(span.start, span.end)}"
@@ -176,7 +176,7 @@ def is_it_done(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/reflex/answers.ipynb #7d754d0d
 def told_state(words: str, asked: str, around: Surroundings, today: date) -> dict | None:
-    "The states of the tasks that are called so, each behind a yes or a no."
+    "The states of the tasks that are called so, each after a yes or a no."
     match = look_up(around, Command("when", object_of(words), ""), today)
     tasks = [place for place in match.places if place.keyword] if match.kind in ("one", "several") else []
     waits = lambda place: place.keyword in WAITING

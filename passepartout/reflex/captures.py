@@ -80,7 +80,7 @@ class Request:
         return self.text.strip().rstrip("?!. ").replace("’", "'")
 
     def after(self, count: int) -> str:
-        "The text behind its first `count` words."
+        "The text after its first `count` words."
         return self.text.split(None, count)[count] if len(self.text.split(None, count)) > count else ""
 
 # %% ../../nbs/reflex/captures.ipynb #ebbd97d6
@@ -122,7 +122,7 @@ _FILE_AT_HEAD = Regex(r"""(?:in|into|to)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([
 
 # %% ../../nbs/reflex/captures.ipynb #4d361195
 def capture_head(text: str) -> tuple[str, str] | None:
-    "The kind that the first words of `text` ask for, and the text behind them."
+    "The kind that the first words of `text` ask for, and the text after them."
     head, colon, _ = text[:60].partition(":")
     if colon and (kind := _COLON_HEADS.get(" ".join(head.lower().split()))): return kind, text[len(head) + 1:]
     for size in (5, 4, 3, 2, 1):

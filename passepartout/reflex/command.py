@@ -43,7 +43,7 @@ def object_of(text: str) -> str:
 
 # %% ../../nbs/reflex/command.ipynb #fab31913
 def cuts(text: str, joints: str) -> Iterator[tuple[str, str]]:
-    "Each way to cut `text` in two at one of the words; at the first one behind a quoted beginning."
+    "Each way to cut `text` in two at one of the words; at the first one after a quoted beginning."
     quoted = QUOTED.match(text)
     for found in re.finditer(rf"(?<!\s)\s+(?:{joints})\s+", text):
         if not quoted or found.start() >= quoted.end(): yield text[:found.start()], text[found.end():]
@@ -51,5 +51,5 @@ def cuts(text: str, joints: str) -> Iterator[tuple[str, str]]:
 
 # %% ../../nbs/reflex/command.ipynb #ecf36e7c
 def text_joint(text: str, left: str) -> str:
-    "The word of `text` behind its beginning `left`, in small letters."
+    "The word of `text` after its beginning `left`, in small letters."
     return text[len(left):].split()[0].lower()

@@ -170,7 +170,7 @@ def list_names(text: str) -> list[tuple[str, bool]]:
 
 # %% ../../nbs/reflex/commands.ipynb #897cf979
 def is_a_day(where: str, today: date) -> bool:
-    "Whether these words, behind *on* or *to*, begin with a day."
+    "Whether these words, after *on* or *to*, begin with a day."
     try: return any(read_when(("on", *words_of(where)[:size]), today) for size in range(1, 6))
     except NoSuchDate: return True
 

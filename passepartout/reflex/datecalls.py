@@ -49,7 +49,7 @@ def onto_day(command: Command, place: Place, around: Surroundings, today: date, 
 
 # %% ../../nbs/reflex/datecalls.ipynb #c212477f
 def beyond(command: Command, name: str, days: Mapping[str, date], kind: str) -> str:
-    "The question that there is when something is postponed to an earlier day, or planned for one behind its deadline; empty for neither."
+    "The question that there is when something is postponed to an earlier day, or planned for one after its deadline; empty for neither."
     named, due = command.args["date"], days.get("deadline")
     day = named[:10]
     if command.said.partition(" {}")[0] in LATER and day < (there := days.get(kind, date.min)).isoformat():
@@ -57,7 +57,7 @@ def beyond(command: Command, name: str, days: Mapping[str, date], kind: str) -> 
                 f"Did you mean “move {object_of(command.target)} to {named}”? Say “yes”, and I'll do it.")
     if kind == "scheduled" and not command.args["kind"] and due and days.get(kind, due) <= due < date.fromisoformat(day):
         return (f"{name} is due {say_day(due)}, before that. Did you mean “set the deadline of {object_of(command.target)} to {day}”? "
-                f"Say “yes”, and I'll do it. To plan it behind its deadline: schedule {object_of(command.target)} for {named}")
+                f"Say “yes”, and I'll do it. To plan it after its deadline: schedule {object_of(command.target)} for {named}")
     return ""
 
 # %% ../../nbs/reflex/datecalls.ipynb #6c11acc2

@@ -146,7 +146,7 @@ def pause_command(text: str, today: date) -> list[Command] | dict | None:
 
 # %% ../../nbs/reflex/datecommands.ipynb #a04b1ba1
 def first_day(joint: str, words: tuple[str, ...], today: date) -> date | None:
-    "The day on which a pause ends: what stands behind *until* or *for*; `None` when that is no day."
+    "The day on which a pause ends: what stands after *until* or *for*; `None` when that is no day."
     if joint == "for":
         count, unit = (a_count(words[0]), UNITS.get(words[1])) if len(words) == 2 else (None, None)
         return shifted(today, count, unit) if count and unit else None

@@ -62,7 +62,7 @@ def on_each_day(line: str) -> str | None:
 _DAYS_FIRST = Regex(rf"((?:every|each)\s+{_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)((?:\s+(?:at|from)\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?),?\s+(.+)", re.I)
 
 def days_behind(line: str) -> str:
-    "`line` with the days of a week, and their hour, behind the title, if it begins with several of them."
+    "`line` with the days of a week, and their hour, after the title, if it begins with several of them."
     return f"{found[3].rstrip('.!')} {found[1]}{found[2]}" if (found := _DAYS_FIRST.fullmatch(line.strip()[:300])) else line
 
 # %% ../../nbs/reflex/doubts.ipynb #5173f756
@@ -124,7 +124,7 @@ def repeats_doubt(line: str, today: date) -> str | None:
 AND = Regex(r",?\s+(?:and|und)\s+", re.I)
 
 def two_tasks(line: str, today: date) -> tuple[str, str] | None:
-    "The two tasks that `line` holds, if it is cut at an *and* before which a day stands, with something to do and a day of its own behind it."
+    "The two tasks that `line` holds, if it is cut at an *and* before which a day stands, with something to do and a day of its own after it."
     for joint in AND.finditer(line[:300]):
         first, second = line[:joint.start()].strip(), line[joint.end():].strip()
         try: apart = all(has_day(part, today) for part in (first, second))
@@ -134,7 +134,7 @@ def two_tasks(line: str, today: date) -> tuple[str, str] | None:
 
 # %% ../../nbs/reflex/doubts.ipynb #d4d65538
 def has_day(part: str, today: date) -> bool:
-    "Whether `part` is something to do with its day behind it."
+    "Whether `part` is something to do with its day after it."
     title, when = split_when(part.rstrip(".!"), today)
     return when is not None and len(title) > 2 and not {*words_of(title)} <= _NO_MATTER
 

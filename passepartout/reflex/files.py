@@ -111,7 +111,7 @@ def page_of(day: date, paths: list[str]) -> tuple[str, bool]:
     return f"{newest[1] or ''}{day:%Y}{newest[3]}{day:%m}{newest[3]}{day:%d}{named_as(newest, day)}.{newest[8]}", len(kept) == 1
 
 def named_as(page: re.Match, day: date) -> str:
-    "What stands behind the figures in the name of the page of `day`, if its fellow is called `page`: nothing, or the name of its weekday."
+    "What stands after the figures in the name of the page of `day`, if its fellow is called `page`: nothing, or the name of its weekday."
     if not (said := page[7]): return ""
     name = next((names[day.weekday()] for names in _WEEKDAY_NAMES if said.lower() in names), "")
     return page[6] + (name.upper() if said.isupper() and len(said) > 1 else name.capitalize() if said[0].isupper() else name)
@@ -136,7 +136,7 @@ def on_todays_page(kind: str, what: str | None, request: Request, around: Surrou
 
 # %% ../../nbs/reflex/files.ipynb #4b3a7f36
 def day_in_a_tree(day: date, around: Surroundings) -> Place | None:
-    "The one heading that is called by this day, perhaps with its name behind it."
+    "The one heading that is called by this day, perhaps with its name after it."
     found = settled(lambda around: [place for place in resolve_target(around.notes(), day.isoformat(), day).places if place.kind == "heading" and not place.keyword
                                     and re.fullmatch(rf"{day.isoformat()}(?:\s+\w+)?", place.title.strip())], around)
     return found[0] if isinstance(found, list) and len(found) == 1 else None

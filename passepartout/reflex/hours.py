@@ -50,7 +50,7 @@ def clocked(text: str, now: datetime) -> str | None:
 
 # %% ../../nbs/reflex/hours.ipynb #4bcf7f20
 def moment(found: re.Match, now: datetime) -> str:
-    "The time of day that is meant, with its day: in the language of what was `found`, behind a German verb."
+    "The time of day that is meant, with its day: in the language of what was `found`, after a German verb."
     then = now + timedelta(seconds=seconds_in(found["much"], found["unit"], bool(found["half"])) + 30)
     german = words_of(found.string[:20])[:1] in (("erinner",), ("erinnere",))
     if then.date() == now.date(): return f"{'heute um' if german else 'today at'} {then:%H:%M}"

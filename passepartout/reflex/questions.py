@@ -42,7 +42,7 @@ def kind_asked(request: Request) -> tuple[str, Request]:
 
 # %% ../../nbs/reflex/questions.ipynb #7bd6dd8f
 def hours_asked(request: Request) -> tuple[str, str] | None:
-    "The hours of the day that a question names, as written behind a date: from one, until another or an hour later; `None` without."
+    "The hours of the day that a question names, as written after a date: from one, until another or an hour later; `None` without."
     try: begin, end = next((hours for hours, _ in without_clock(middle(request.words)) if hours[0]), (None, None))
     except NoSuchDate: return None
     if begin is None: return None

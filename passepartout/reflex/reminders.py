@@ -43,7 +43,7 @@ def says_when(words: tuple[str, ...], today: date) -> bool:
 
 # %% ../../nbs/reflex/reminders.ipynb #bea5c5cd
 def leading_time(parts: list[str], today: date) -> int:
-    "How many of the words at the beginning of a reminder say when, with something else behind them; 0 for none."
+    "How many of the words at the beginning of a reminder say when, with something else after them; 0 for none."
     try: return next((size for size in range(min(6, len(parts) - 1), 0, -1) if says_when(words_of(" ".join(parts[:size])), today)), 0)
     except NoSuchDate: return 0
 
@@ -75,7 +75,7 @@ _TO_IN_HASTE = Regex(r"^2\s+(?=[a-zäöü]{3,})(?!(?:pm|days?|weeks?|hours?|mont
 
 # %% ../../nbs/reflex/reminders.ipynb #5e57f5cf
 def reminder_words(request: Request) -> list[str] | None:
-    "The words behind *remind me* and its like; `None` for a sentence without such a head."
+    "The words after *remind me* and its like; `None` for a sentence without such a head."
     said = words_of(request.text[:80].replace("’", "'"))
     size = next((len(head) for head in _HEADS if said[:len(head)] == head), None)
     return None if size is None else _TO_IN_HASTE.sub("to ", _PLEASE.sub("", request.after(size)).lstrip(":, ")).split(" ")

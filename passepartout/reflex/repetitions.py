@@ -47,7 +47,7 @@ def same_day_again(words, today) -> tuple[str, date] | None:
 
 # %% ../../nbs/reflex/repetitions.ipynb #4e190fe4
 def _skipped(words) -> tuple[int, tuple[str, ...]]:
-    "How many *every other*, *every second* or *every third* counts, and the words behind that. The first friday is one of a month, and none of those."
+    "How many *every other*, *every second* or *every third* counts, and the words after that. The first friday is one of a month, and none of those."
     count = (2 if words[:1] == ("other",) else NTH.index(words[0]) + 1 if words[:1] and words[0] in NTH else int(found[1]) if words[:1]
              and (found := ORDINAL.fullmatch(words[0])) and found[2] else 1)
     return (count, words[1:]) if count > 1 and len(words) == 2 else (1, words)
@@ -64,7 +64,7 @@ def _with_every(words) -> tuple[str, ...]:
 
 # %% ../../nbs/reflex/repetitions.ipynb #88b198a3
 def _every(words, today) -> tuple[str, When | None] | None:
-    "What stands behind *every*, as a repeater and the first day."
+    "What stands after *every*, as a repeater and the first day."
     if len(words) == 1 and words[0] in DAYTIMES: return "+1d", None
     for hours, rest in without_clock(words):
         other, rest = _skipped(rest)

@@ -88,7 +88,7 @@ def about_place(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/reflex/scopes.ipynb #b608f745
 def is_days(words: str, today: date) -> bool:
-    "Whether these words are days, which is what most of those behind *in* are: no note has to be looked at."
+    "Whether these words are days, which is what most of those after *in* are: no note has to be looked at."
     try: return read_span(words_of(words), today) is not None
     except NoSuchDate: return True
 

@@ -32,7 +32,7 @@ MOST_PARTS, MOST_SENTENCE = 20, 1_000
 
 # %% ../../nbs/reflex/sequences.ipynb #8b9e2d5a
 def parts_of(text: str, joint: Any) -> list[str]:
-    "The requests within `text`, cut at each `joint` that is not quoted and does not stand behind a colon or a dollar sign."
+    "The requests within `text`, cut at each `joint` that is not quoted and does not stand after a colon or a dollar sign."
     plain = _QUOTED.sub(lambda found: "·" * len(found.group()), text)
     ends = found.start() if (found := _AS_IT_IS.search(plain)) else len(plain)
     cuts = [(0, 0), *[found.span() for found in joint.finditer(plain) if found.start() < ends or ";" in found.group()

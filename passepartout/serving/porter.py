@@ -136,7 +136,7 @@ class Commanded(Deciding):
 
 # %% ../../nbs/serving/19mb_porter.ipynb #e38e2716
 def words_behind_no(text: str) -> str:
-    "What a person says behind the code that they refuse; empty for any other command."
+    "What a person says after the code that they refuse; empty for any other command."
     name, _, rest = text[1:].partition(" ")
     return rest.strip().partition(" ")[2].strip() if name.partition("@")[0].lower() == "deny" else ""
 

@@ -137,7 +137,7 @@ _PARTS = Regex(r'"((?:[^"\\]|\\.){4,1000})"|\'([^\']{4,1000})\'', re.S)
 _SIGNS_BEFORE = Regex(r"^[^\w/$\"'({\\.~]+")
 
 def shell_parts(text: str) -> list[str]:
-    "The parts of a text that a program may hand on to a shell: all of it, what stands in quotes, and what stands behind the first word. Only such as may name a place."
+    "The parts of a text that a program may hand on to a shell: all of it, what stands in quotes, and what stands after the first word. Only such as may name a place."
     if len(text) > 4_000: return []
     found = [text, _SIGNS_BEFORE.sub("", text), text.partition(" ")[2], *[part.replace('\\"', '"') if part else other for part, other in _PARTS.findall(text)[:6]]]
     return [each for each in dict.fromkeys(found) if not {"/", "~", "\\"}.isdisjoint(each)]

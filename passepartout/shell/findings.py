@@ -211,7 +211,7 @@ def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
 
 # %% ../../nbs/shell/findings.ipynb #de496cb0
 def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, only: int, guessed: bool, anew: Collection[str] = ()) -> None:
-    "The harm of one command of a text that stands in `here`; what is milder than `only` is not told. Of a `guessed` one only what it says itself, since a sentence has words behind words, and other languages have the sign `>`."
+    "The harm of one command of a text that stands in `here`; what is milder than `only` is not told. Of a `guessed` one only what it says itself, since a sentence has words after words, and other languages have the sign `>`."
     if not words or findings.left[1] <= 0 or findings.level == DENY: return
     findings.left[1] -= 1
     words = [made for word in words for made in without_braces(word)]

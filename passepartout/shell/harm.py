@@ -132,7 +132,7 @@ def _from_to(words: Sequence[str]) -> tuple[list[str], str]:
 
 # %% ../../nbs/shell/harm.ipynb #c56bd0d9
 def _values(words: Sequence[str], short: str, long: str) -> list[str]:
-    "What options of these names are given, behind them or in the same word."
+    "What options of these names are given, after them or in the same word."
     found = []
     for word, after in zip(words, [*words[1:], ""]):
         if word in (short, long): found.append(after)

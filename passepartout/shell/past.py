@@ -271,5 +271,5 @@ def _objection(folder: str, words: list[str], roots: Sequence[Root], wait_s: flo
     if (folder := repository_of(folder)) is None: return None
     name = _past(folder).key(wait_s)
     if name is None:
-        return "whether there are files of keys in the history of the repository is still being found out, and this prints what its commits hold; name the files behind -- or ask again in a moment."
-    return f"a commit of the repository holds {shown(name)}, which is named like a file of keys, and this prints what its commits hold; name the files behind -- or add --stat." if name else None
+        return "whether there are files of keys in the history of the repository is still being found out, and this prints what its commits hold; name the files after -- or ask again in a moment."
+    return f"a commit of the repository holds {shown(name)}, which is named like a file of keys, and this prints what its commits hold; name the files after -- or add --stat." if name else None

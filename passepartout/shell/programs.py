@@ -157,7 +157,7 @@ def objection(declared: Program, words: Sequence[str], places: Places) -> str | 
     kinds = ["text*"] if declared.listing & seen else list(declared.operands[1:] if given else declared.operands)
     if kinds == ["filter*"]: operands = ["\0".join(operands)]
     for value in operands:
-        if not kinds: return f"{declared.name} with {shown(value)} behind it is not known to only read."
+        if not kinds: return f"{declared.name} with {shown(value)} after it is not known to only read."
         if why := checks[kinds[0].rstrip("*")](value, places): return why
         if not kinds[0].endswith("*"): kinds.pop(0)
     return None

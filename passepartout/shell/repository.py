@@ -157,4 +157,4 @@ def history_objection(words: Sequence[str], folder: str, ordinary: Callable[[str
     if (place := repository_of(folder)) is None: return None
     try: name = kept_keys(os.path.join(place, ".git"))
     except OSError: return "nobody can tell whether the repository keeps files of keys, which this would print."
-    return f"the repository keeps {shown(name)}, which is named like a file of keys, and this prints what its files hold; name the files behind -- or add --stat." if name else None
+    return f"the repository keeps {shown(name)}, which is named like a file of keys, and this prints what its files hold; name the files after -- or add --stat." if name else None

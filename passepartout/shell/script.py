@@ -96,7 +96,7 @@ class Script(Remembers):
     looked: frozenset[str] = frozenset()
 
     def commands(self) -> Iterator[Simple]:
-        "Every simple command: what is run for the sake of another one before it, what is run with names behind it with a hole for them."
+        "Every simple command: what is run for the sake of another one before it, what is run with names after it with a hole for them."
         found = self.__dict__.get("found")
         if found is None: found = self.__dict__["found"] = tuple(_commands(self))
         return iter(found)

@@ -92,7 +92,7 @@ def _words(reader: Reader, spans: Sequence) -> list[str]:
 
 # %% ../../nbs/shell/syntax.ipynb #7b9d2c61
 def _redirect(reader: Reader, node) -> tuple[list[Redirect], list]:
-    "The redirections of one `file_redirect`, and the spans of words that stand behind its target."
+    "The redirections of one `file_redirect`, and the spans of words that stand after its target."
     nodes, fd = node.children, None
     if reader.source[max(0, node.start_byte - 1):node.start_byte].isdigit(): raise Impure("digits stand right before a redirection")
     if nodes[0].type == "file_descriptor":
@@ -112,11 +112,11 @@ def _heredoc(reader: Reader, node) -> list[Redirect]:
     "The text of a here-document, and the file redirections that tree-sitter puts inside its node."
     sign, start = node.children[:2]
     if node.children[-1].type != "heredoc_end" or any(n.type not in ("file_redirect", "heredoc_body") for n in node.children[2:-1]):
-        raise Impure("more than a redirection stands behind the start of a here-document")
+        raise Impure("more than a redirection follows the start of a here-document")
     mark, made, at = dequote(start.text.decode(), {})[0], [], start.end_byte
     for inner in (n for n in node.children if n.type == "file_redirect"):
         more, words = _redirect(reader, inner)
-        if words: raise Impure("a word stands behind the start of a here-document")
+        if words: raise Impure("a word follows the start of a here-document")
         made, at = made + more, inner.end_byte
     line, end = reader.source.find(b"\n", at) + 1, node.children[-1].end_byte
     body = reader.text(line, end)
@@ -299,7 +299,7 @@ def _group(reader: Reader, node, operator: str, redirects: Sequence = ()) -> Non
     "Read a condition or a group: its words as marks, and the statements between them. The first mark has the `redirects`, which hold for all of it."
     settle(reader, operator)
     own = (_redirected(reader, None, redirects),) if redirects else ()
-    if own and (own[0].argv or own[0].fills): raise Impure("a word stands behind a redirection of a condition or group")
+    if own and (own[0].argv or own[0].fills): raise Impure("a word follows a redirection of a condition or group")
     parts, run, reader.branch = [], [], reader.branch + 1
     for each in node.children: parts += each.children if each.type in ("elif_clause", "else_clause") else [each]
     for each in parts:
@@ -307,7 +307,7 @@ def _group(reader: Reader, node, operator: str, redirects: Sequence = ()) -> Non
             run.append(each)
             continue
         if each is not parts[0] and not _read_within(reader, run): raise Impure(f"nothing stands before {each.type}")
-        if each.type == "{" and not reader.source[each.end_byte:each.end_byte + 1].isspace(): raise Impure("no blank stands behind {")
+        if each.type == "{" and not reader.source[each.end_byte:each.end_byte + 1].isspace(): raise Impure("no blank follows {")
         reader.use(each)
         reader.items.append((operator, Pipeline(own, mark=each.type)) if each is parts[0] else (";", Pipeline((), mark=each.type)))
         if len(reader.items) > MOST_COMMANDS: raise Impure("it has too many commands")

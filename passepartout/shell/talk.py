@@ -27,7 +27,7 @@ _MESSAGES: Mapping[str, tuple[frozenset, tuple[str, ...]]] = {
 _KEEPING = frozenset("commit tag merge notes stash hash-object apply am interpret-trailers stripspace mailinfo fast-import update-ref cat-file check-ignore check-attr".split())
 
 def _command_of(words: Sequence[str]) -> str:
-    "The command of a program like git: its first word, behind options that only say where; nothing when other options stand before it."
+    "The command of a program like git: its first word, after options that only say where; nothing when other options stand before it."
     at = 0
     while at < len(words) and words[at] in ("-C", "--no-pager", "-P"): at += 1 + (words[at] == "-C")
     return words[at] if at < len(words) and words[at][:1] != "-" else ""

@@ -51,7 +51,7 @@ _ADDRESS = Regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _ADDRESSED = "{0} may be taken for an address, and ./{0} is surely a file."
 
 def _path(value: str, places: Places) -> str | None:
-    if "%" in value: return f"{shown(value)} may be taken for another name, since some programs decode what stands behind a percent sign."
+    if "%" in value: return f"{shown(value)} may be taken for another name, since some programs decode what follows a percent sign."
     return _ADDRESSED.format(shown(value)) if _ADDRESS.match(value) else _revision(value, places)
 
 # %% ../../nbs/shell/values.ipynb #466b305f

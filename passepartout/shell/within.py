@@ -96,7 +96,7 @@ def given_texts(node: Any, words: list[str], known: Mapping[str, str | None]) ->
 
 # %% ../../nbs/shell/within.ipynb #db6234a8
 def _for_command(node: Any, words: list[str], known: Mapping[str, str | None]) -> list[str]:
-    "What stands behind `<<<` for a shell, and behind `eval` or `trap`."
+    "What stands after `<<<` for a shell, and after `eval` or `trap`."
     here = ([plain_word(_text(each.children[-1]), known) for each in node.children if each.type == "herestring_redirect"]
             if _is_shell(words) else [])
     at = (next((at for at, word in enumerate(words[:8]) if word in ("eval", "trap")), 8) if words
@@ -105,7 +105,7 @@ def _for_command(node: Any, words: list[str], known: Mapping[str, str | None]) -
 
 # %% ../../nbs/shell/within.ipynb #4a7f0632
 def _for_pipeline(node: Any, known: Mapping[str, str | None]) -> list[str]:
-    "What `echo` or `printf` says to a shell behind it."
+    "What `echo` or `printf` says to a shell after it."
     stages = [words_of((each.children[0] if each.type == "redirected_statement" else each).children, known)
               for each in node.children if each.type in ("command", "redirected_statement")]
     said = [next((words[at + 1:] for at, word in enumerate(words[:8]) if word in ("echo", "printf")), []) for words in stages]
@@ -113,14 +113,14 @@ def _for_pipeline(node: Any, known: Mapping[str, str | None]) -> list[str]:
 
 # %% ../../nbs/shell/within.ipynb #778a7f0c
 def printed(words: Sequence[str]) -> str | None:
-    "The words that a command prints, also behind programs that start it; None when it is not known to print them."
+    "The words that a command prints, also after programs that start it; None when it is not known to print them."
     names = [word.rpartition("/")[2] for word in words[:8 if words and words[0].rpartition("/")[2] in STARTERS else 1]]
     at = next((at for at, name in enumerate(names) if prints_words(name)), None)
     return None if at is None else " ".join(words[at + 1:])
 
 # %% ../../nbs/shell/within.ipynb #3a9938cd
 def keeps(words: Sequence[str]) -> bool:
-    "Does a command only print or keep what it gets as input, also behind programs that start it?"
+    "Does a command only print or keep what it gets as input, also after programs that start it?"
     name = words[0].rpartition("/")[2]
     if name not in STARTERS: return keeps_text(name, words[1:])
     return (at := handed_on(words)) is not None and keeps_text(words[at].rpartition("/")[2], words[at + 1:])

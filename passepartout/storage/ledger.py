@@ -86,7 +86,7 @@ def _standing(store: Store, approval: str, wanted: tuple[str, ...]) -> dict:
 
 # %% ../../nbs/storage/05d_ledger.ipynb #8a2814a5
 def is_after_break(store: Store, seq: int) -> bool:
-    "Does record `seq` stand behind all that was found not to hold?"
+    "Does record `seq` stand after all that was found not to hold?"
     return store.checked.ok or seq > store.checked.seq
 
 # %% ../../nbs/storage/05d_ledger.ipynb #bdcf0169

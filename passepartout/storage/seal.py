@@ -68,7 +68,7 @@ class Seal:
         self.key, self.side, self.nonces, self.sent, self.read = key, side, nonces, 0, 0
 
     def close(self, frame: bytes) -> bytes:
-        "The frame with its seal behind it."
+        "The frame with its seal after it."
         self.sent += 1
         return frame + frame_mac(self.key, self.side, self.nonces, self.sent - 1, frame[6:].decode()).encode()
 

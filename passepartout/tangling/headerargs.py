@@ -41,14 +41,14 @@ _UNQUOTED = Regex(r'[^\\]"')
 _MOST = 1000                        # characters between a bracket and its partner
 
 def past(text: str, at: int) -> int:
-    "The place behind what stands at `at`: a character, or a bracket or double quote with its partner."
+    "The place after what stands at `at`: a character, or a bracket or double quote with its partner."
     if text[at] in "([": return closing(text, at)
     if text[at] == '"' and text[at - 1:at] != "\\" and (found := _UNQUOTED.search(text, at, at + _MOST)): return found.end()
     return at + 1
 
 # %% ../../nbs/tangling/08s_headerargs.ipynb #a4debf1c
 def closing(text: str, at: int) -> int:
-    "Where the bracket that opens at `at` is closed, or the place behind it when it is not."
+    "Where the bracket that opens at `at` is closed, or the place after it when it is not."
     end = partners(text).get(at, len(text))
     return end + 1 if end < min(len(text), at + _MOST) else at + 1
 
@@ -92,7 +92,7 @@ def read_arguments(text: str | None) -> list[tuple[str, str | None]]:
 
 # %% ../../nbs/tangling/08s_headerargs.ipynb #0fdaf800
 def assignments(text: str) -> list[str]:
-    "The assignments behind one `:var`."
+    "The assignments after one `:var`."
     words, at, start = [], 0, 0
     while at < len(text):
         if text[at] == " ":

@@ -68,7 +68,7 @@ class Expanding:
         return [each for line in source.lines for each in (self.expand_line(line, (*above, source)) if "<<" in line.text else [line])]
 
     def expand_line(self, line: Line, above: tuple[Source, ...]) -> list[Line]:
-        "One line with what its references stand for, each of their lines behind what stood before the reference."
+        "One line with what its references stand for, each of their lines after what stood before the reference."
         done, at = [Line("", line.at)], 0
         for start, name, end in references(line.text):
             (first, *rest), before = self.referred(name, line, above), line.text[at:start]

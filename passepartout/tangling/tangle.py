@@ -66,7 +66,7 @@ def without_label(text: str, label: re.Pattern) -> str:
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #202b3fce
 def trimmed(lines: Sequence[Line]) -> list[Line]:
-    "Without blank lines at the ends, blanks before the first word and behind the last; at least one line."
+    "Without blank lines at the ends, blanks before the first word and after the last; at least one line."
     filled = [i for i, line in enumerate(lines) if line.text.strip(" \t\r")]
     if not filled: return [Line("", lines[0].at if lines else 0)]
     found = list(lines[filled[0]:filled[-1] + 1])
@@ -108,7 +108,7 @@ def named_source(source: Source, page: str) -> list[str]:
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #8dd12ae6
 def comments(web: Web, source: Source, target: Target, page: str) -> tuple[list[str], list[str]]:
-    "What `:comments` asks for before and behind the code."
+    "What `:comments` asks for before and after the code."
     style, sign, outline = source.arguments.text(":comments", "no"), _SIGNS.get(source.language), web.outline
     if not sign or outline is None or source.node is None: return [], []
     before = _prose(web, source) if style in ("org", "both") else []
@@ -151,7 +151,7 @@ def tangled(web: Web, page: str, *, name_sources: bool = True, same_lines: bool 
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #a940318b
 def add_block(target: Target, web: Web, source: Source, page: str, name_sources: bool = True, same_lines: bool = False) -> None:
-    "Put the code of one block behind what the file holds already; with `same_lines` on the line on which it stands in the page, where that is still free."
+    "Put the code of one block after what the file holds already; with `same_lines` on the line on which it stands in the page, where that is still free."
     args, out, code = source.arguments, target.lines, code_of(web, source)
     if out and args.text(":padline") != "no": out.append(Line("", 0))
     if (shebang := args.text(":shebang")) and not target.program:

@@ -114,7 +114,7 @@ def approvals_revoke(grant: Annotated[str, typer.Argument(help="Its id, as appro
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #c55233e3
 def written_words(say: Any, yes: bool | None, memex: Path | None, json_: bool) -> None:
-    "Have the words shown that something would write, and written after the person's yes to them. `yes`: they said so beforehand; `None`: they can't, because no code stands behind it, so it takes a terminal."
+    "Have the words shown that something would write, and written after the person's yes to them. `yes`: they said so beforehand; `None`: they can't, because no code stands after it, so it takes a terminal."
     reply = say("")
     if reply.status == "offered":
         if not json_: tell(reply)

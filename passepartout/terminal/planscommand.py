@@ -29,7 +29,7 @@ _RESTARTS = {"retry": "retry-with", "fallback": "use-fallback"}
 
 # %% ../../nbs/terminal/20dh_planscommand.ipynb #d06f5341
 def rest_of(name: str, words: list[str] | None) -> str:
-    "What stands behind the plan in a command of this `name`, as one text."
+    "What stands after the plan in a command of this `name`, as one text."
     words = words or []
     return as_typed(shlex.join(words) if name in ("retry", "edit") and len(words) > 1 else " ".join(words))
 

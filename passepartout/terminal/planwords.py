@@ -38,7 +38,7 @@ def way_on(row: dict) -> str:
 
 # %% ../../nbs/terminal/20ac_planwords.ipynb #4355b449
 def split_id(chat: Any, text: str) -> tuple[str, str]:
-    "(id of the plan, what stands behind it). Without an id, the one plan of this conversation. `PassepartoutError` when that is not clear."
+    "(id of the plan, what stands after it). Without an id, the one plan of this conversation. `PassepartoutError` when that is not clear."
     rows, (first, _, rest) = chat.agent.plan_rows(chat.session), text.strip().partition(" ")
     named = [row for row in rows if first and (row["plan"].startswith(first.lower()) and len(first) >= 4 or row["approval"]
                                                and row["approval"] in (first, _code_of(chat, first)))]

@@ -137,7 +137,7 @@ DATES = "SELECT d.node, d.kind, d.day, d.minute FROM file f JOIN date d ON d.fil
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #da8b9813
 def editor_hint(opened: Shelf, file: str, line: int) -> str:
-    "`+LINE FILE`, to be pasted behind the name of an editor."
+    "`+LINE FILE`, to be pasted after the name of an editor."
     return f"+{line} {shlex.quote(opened.path(file))}"
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #7b14a6a4
@@ -184,7 +184,7 @@ def relative_target(opened: Shelf, text: str) -> str:
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #d92ac6b9
 def no_such_line(opened: Shelf, text: str, place: Any) -> str:
-    "What to say of FILE:LINE behind the end of the file; empty otherwise. A line belongs to the heading above it, and so the last heading was meant by every number that was mistyped."
+    "What to say of FILE:LINE after the end of the file; empty otherwise. A line belongs to the heading above it, and so the last heading was meant by every number that was mistyped."
     from passepartout.targets import read_target
     if not (line := read_target(text).line): return ""
     try: lines = len(Path(opened.path(place.file)).read_bytes().splitlines())

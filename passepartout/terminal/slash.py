@@ -37,7 +37,7 @@ def run_command(chat: Any, line: str) -> bool:
     name, _, rest = line[1:].strip().partition(" ")
     command = chat.commands.get(ALIASES.get(name.lower(), name.lower()))
     if command is None:
-        chat.say((f"There is no command /{name[:40]}. {nearest(name, chat.commands)}" if name else "A command stands behind the slash. ")
+        chat.say((f"There is no command /{name[:40]}. {nearest(name, chat.commands)}" if name else "A command follows the slash. ")
                  + "/help lists them.")
     else:
         try: return command.do(chat, rest.strip()) is not False
@@ -63,7 +63,7 @@ def count_of(text: str, default: int = 1) -> int:
 
 # %% ../../nbs/terminal/20ad_slash.ipynb #54be2488
 def approve(chat: Any, text: str) -> None:
-    "Say yes to what was asked under a code, once or for longer; words behind the code confirm it."
+    "Say yes to what was asked under a code, once or for longer; words after the code confirm it."
     code, _, said = text.partition(" ")
     if re.match(r"\s*(for|until)\b", said, re.I): return lasting(chat, code, said.strip())
     code, words = (code, said.strip()) if code.lower() in chat.codes() else (only_code(chat, text), "")
@@ -75,7 +75,7 @@ def approve(chat: Any, text: str) -> None:
 
 # %% ../../nbs/terminal/20ad_slash.ipynb #4529989d
 def deny(chat: Any, text: str) -> None:
-    "Say no to what was asked under a code, or under its id; words behind it are what the person says next."
+    "Say no to what was asked under a code, or under its id; words after it are what the person says next."
     ids, (first, _, words) = {each.id for each in chat.agent.pending(chat.session, "cli")}, text.partition(" ")
     known = first.lower() in chat.codes() or first.lower() in ids
     code, words = (first, words.strip()) if known else (only_code(chat, text), "")

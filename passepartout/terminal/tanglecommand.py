@@ -70,7 +70,7 @@ def run_tangle(files: list[Path], folder: Path | None, ledger, *, stdout: bool =
 def nothing_to_do(page) -> str:
     "Why a page is exported to nothing."
     if not page.sources: return f"{page.path.name} has no block of code."
-    return f"{page.path.name}: no block says where its code goes. Write :tangle yes behind #+begin_src, or for the whole page: #+PROPERTY: header-args:python :tangle yes"
+    return f"{page.path.name}: no block says where its code goes. Write :tangle yes after #+begin_src, or for the whole page: #+PROPERTY: header-args:python :tangle yes"
 
 # %% ../../nbs/terminal/20g_tanglecommand.ipynb #1b87738c
 def plan_notebook(page, folder: Path, ledger):

@@ -65,7 +65,7 @@ def say_programs(found: Iterable[tuple[str, int, str]], most: int = 3) -> str:
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #04158ccf
 def hour_of(text: str | None) -> time | None:
-    "The hour that is written behind a date; none for midnight."
+    "The hour that is written after a date; none for midnight."
     moment = read_when(text)
     return moment.time() if isinstance(moment, datetime) and moment.time() != time() else None
 

@@ -76,7 +76,7 @@ def operands(command: Simple) -> list[str]:
 _ENDS = (".gz", ".bz2", ".xz", ".zst", ".z", ".Z", ".lzma", ".tgz", "-gz", "-z", "_z")             # which such a program tries by itself
 
 def _unpacks(command: Simple) -> bool:
-    "Is it a program that unpacks, also behind one that only starts it?"
+    "Is it a program that unpacks, also after one that only starts it?"
     words = unwrapped(command).argv
     return bool(words) and words[0].rpartition("/")[2] in UNPACKS
 

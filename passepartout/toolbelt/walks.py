@@ -146,7 +146,7 @@ _GREPS = ("grep", "egrep", "fgrep")
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #c7924c94
 def typed_words(declared: Program, count: int, words: list[str]) -> list[str]:
-    "The words behind a program's name without those that the judge put in."
+    "The words after a program's name without those that the judge put in."
     if tuple(words[:len(declared.add)]) == declared.add: words = words[len(declared.add):]
     words = words[count:]
     return words[len(declared.tail):] if declared.tail and tuple(words[:len(declared.tail)]) == declared.tail else words
@@ -165,7 +165,7 @@ def path_words(declared: Program, options: list, operands: list[str], files: fro
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #0f4307a2
 def git_folders(command: Simple, here: frozenset[str], roots: Sequence[Root]) -> set[str]:
-    "Where git is started: in the folders it stands in, or in those behind `-C`."
+    "Where git is started: in the folders it stands in, or in those after `-C`."
     named = [after for word, after in zip(command.argv, command.argv[1:]) if word == "-C"]
     return {each.path for each in _places(named, here, roots) if each.kind == "dir"} | here
 

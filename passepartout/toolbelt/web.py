@@ -159,7 +159,7 @@ def web_tool(reader: Reader) -> Tool:
                 [Parameter("url", description="the address", kind="address"),
                  Parameter("authorization", required=False, default="",
                            description="Bearer {{secret:NAME}}, for a secret bound to the host"),
-                 Parameter("links", "integer", "of how many links the address is to stand behind their words", required=False, kind="limit"),
+                 Parameter("links", "integer", "of how many links the address is to stand after their words", required=False, kind="limit"),
                  Parameter("start", "integer", "the line of the text to begin with, to read on in a long one", required=False, kind="limit")], web_fetch,
                 effects=("idempotent", "open-world"), timeout=reader.limits.seconds * 3,
                 returns=dict.fromkeys(("url", "status", "type", "text"), FREE))

@@ -76,7 +76,7 @@ class History:
         return self.lines[self.at]
 
     def forth(self) -> str | None:
-        "The line after; behind the last one, what had been begun."
+        "The line after; after the last one, what had been begun."
         if self.at is None: return None
         self.at += 1
         if self.at < len(self.lines): return self.lines[self.at]
@@ -91,7 +91,7 @@ class Pad(TextArea):
         self.past, self.names, self.pastes, self.cursor_blink = history, names, Blocks(), False
 
     def put(self, text: str) -> None:
-        "Show this text, with the cursor behind it."
+        "Show this text, with the cursor after it."
         self.text = text
         self.move_cursor(self.document.end)
 

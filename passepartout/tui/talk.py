@@ -68,7 +68,7 @@ class Jobs:
             self.events("busy", not self.jobs.empty())
 
     def forget(self) -> None:
-        "Leave out what waits behind the job that runs."
+        "Leave out what waits after the job that runs."
         while not self.jobs.empty(): self.jobs.get_nowait()
 
 # %% ../../nbs/tui/talk.ipynb #1009cdae
@@ -116,7 +116,7 @@ class Window(Talk):
         self.jobs.put(job)
 
     def halt(self) -> bool:
-        "Stop what runs, and forget what waits behind it; whether anything ran."
+        "Stop what runs, and forget what waits after it; whether anything ran."
         self.forget()
         if running := self.busy: self.agent.stop()
         return running
