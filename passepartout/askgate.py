@@ -41,7 +41,7 @@ def interpret(result: Any, action: Action, gate: str) -> Verdict:
     if isinstance(result, Mapping):
         return interpret_message({key_name(k): v for k, v in result.items() if isinstance(k, str)}, action, gate)
     if inspect.iscoroutine(result): result.close()
-    return Rejected(f"Gate {gate} returned {type(result).__name__}, which is no verdict, so nothing was done.", gate)
+    return Rejected(f"Gate {gate} returned {type(result).__name__}, which is not a verdict, so nothing was done.", gate)
 
 # %% ../nbs/12x_askgate.ipynb #713ad72e
 def interpret_message(message: dict, action: Action, gate: str) -> Verdict:
@@ -53,7 +53,7 @@ def interpret_message(message: dict, action: Action, gate: str) -> Verdict:
         return ApprovalRequired(action, brief(text or "A gate asks for approval."), gate)
     if kind in ("log", "event"): return Rejected(brief(text), gate, LOG if kind == "log" else EVENT)
     if kind == REQUEST: return Allowed(Action.of(message))
-    return Rejected(f"Gate {gate} returned a message of type {kind or 'none'}, which is no verdict, so nothing was done.", gate)
+    return Rejected(f"Gate {gate} returned a message of type {kind or 'none'}, which is not a verdict, so nothing was done.", gate)
 
 # %% ../nbs/12x_askgate.ipynb #93ea5756
 def ask_gate(skill: Skill, action: Action, signal: Signal, limit_s: float = 1.0) -> Verdict:

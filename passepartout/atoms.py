@@ -79,7 +79,7 @@ _REFUSED = MappingProxyType({
     ";": "Comments are not read. Remove the semicolon, or put the text in double quotes.",
     ".": "A dot on its own makes a dotted pair, which is not read. Write a list such as (:KEY value).",
     ":": "A keyword without a name, or with a bar that is never closed, begins here.",
-} | {sign: f"Here stands {sign} and would begin a reader macro. Nothing in a message is evaluated, so none is read: put a blank between "
+} | {sign: f"{sign} would begin a reader macro here. Nothing in a message is evaluated, so none is read: put a blank between "
            "two values, and text in double quotes." for sign in "#'`,"})
 
 

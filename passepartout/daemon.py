@@ -1,4 +1,4 @@
-"""One agent for all windows and programs: sessions side by side, settings read again, an end in good order
+"""One agent for all windows and programs: sessions side by side, settings read again, a clean shutdown
 
 Docs: https://example.org/passepartout/daemon.html.md"""
 

@@ -1,4 +1,4 @@
-"""What an agent is fitted out with: its gates first, then tools, skills from pages, and the engines and models that think for it
+"""What an agent is equipped with: its gates first, then tools, skills from pages, and the engines and models that think for it
 
 Docs: https://example.org/passepartout/fitting.html.md"""
 

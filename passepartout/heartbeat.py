@@ -1,4 +1,4 @@
-"""One scheduler for everything that runs by itself: it waits, begins what is due, and notices nothing of what goes wrong in it
+"""One scheduler for everything that runs by itself: it waits, begins what is due, and is not disturbed by what goes wrong in a job
 
 Docs: https://example.org/passepartout/heartbeat.html.md"""
 

@@ -97,7 +97,7 @@ def scope_kind(scope: str) -> str:
     if not scope: return ""
     kind, _, name = scope.partition(":")
     if kind not in (MEMEX, SESSION, PROJECT) or bool(name) == (kind == MEMEX):
-        raise PipelineError(f"{scope[:60]!r} is no scope; there are memex, session:NAME and project:ID.")
+        raise PipelineError(f"{scope[:60]!r} is not a scope; there are memex, session:NAME and project:ID.")
     return kind
 
 # %% ../nbs/07_memory.ipynb #b49e4d91

@@ -315,6 +315,7 @@ class ApprovalRequired:
     shown: str = ""                    # what the action comes down to now, such as argument vectors: an approval holds for just this
     phrase: str = ""                   # what the person has to type when it cannot be taken back: what would be lost, in a few words
     rests: str = ""                    # a digest of what else it rests on now, such as the files that a command names: an approval holds for just this
+    anew: bool = False                 # having typed the command is no answer here either, although it can be taken back
     vain: str = ""                     # why a yes would come to nothing, which the model should hear in place of the person
 
     @property

@@ -164,7 +164,8 @@ def outline_parts(outline: Any) -> tuple[str, Keyword, FrozenDict, str, Any]:
 # %% ../nbs/06d_objects.ipynb #5328ffee
 def twice(ids: list[str]) -> str:
     "The first id that stands in the list a second time."
-    return next(ident for place, ident in enumerate(ids) if ident in ids[:place])
+    seen: set[str] = set()
+    return next(ident for ident in ids if ident in seen or seen.add(ident))
 
 # %% ../nbs/06d_objects.ipynb #ebd1c9cf
 @lru_cache(1024)

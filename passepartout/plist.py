@@ -139,7 +139,7 @@ def _located(problem: Exception, text: str, index: int) -> PlistError:
     if isinstance(problem, _Duplicate):
         position = opened[-1][1 + problem.args[0]]
         key = _TOKEN.match(text, position)[1]
-        return PlistError(f"The key {shown(key)} stands twice in one list. Leave one of them out.", text, position)
+        return PlistError(f"The key {shown(key)} is given twice in one list. Leave one of them out.", text, position)
     if match[1] == "" and len(opened) > 1:
         return PlistError("The list that begins here is never closed. Send it whole.", text, opened[-1][0])
     return PlistError(problem.message, text, match.start(1))

@@ -6,13 +6,14 @@ Docs: https://example.org/passepartout/previews.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_COMPARED', 'MOST_BLANKS', 'MOST_EMPTY', 'MOST_MARKS', 'MOST_LINES', 'LOOK_S', 'AT_HOME', 'alike_outside',
-           'hunks', 'visible', 'shown_line', 'two_alphabets', 'Change', 'result_of', 'render', 'Preview', 'laid_over',
-           'preview_of', 'Foreseen', 'foresee', 'changes_in', 'holds_private', 'for_channel', 'uncovered',
-           'quotes_private', 'awakened']
+           'hunks', 'visible', 'shown_line', 'two_alphabets', 'turned_round', 'looked_at', 'Change', 'result_of',
+           'render', 'Preview', 'laid_over', 'preview_of', 'Foreseen', 'foresee', 'changes_in', 'holds_private',
+           'for_channel', 'uncovered', 'quotes_private', 'awakened']
 
 # %% ../nbs/16b_previews.ipynb #47e4accc
 import json
 import os
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -134,6 +135,41 @@ def two_alphabets(text: str, most: int = 3) -> list[str]:
         odd = dict.fromkeys(f"“{letter}” is {alphabet.capitalize()}, U+{ord(letter):04X}" for letter, alphabet in letters if alphabet != usual)
         found[word] = f"“{visible(word[:60])}” is written with two alphabets: {', '.join([*odd][:4])}."
     return [*found.values()]
+
+# %% ../nbs/16b_previews.ipynb #ef039281
+_TURNED = Regex(r"^[ND]*R[^\n]*$|R[RND]*[RD]", re.M)
+_PIECE = Regex(r"[^\W_]+(?:[^\W_]|[-'\"_\u05be\u05f3\u05f4\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f])*|[^\w\s]|_")
+_BETWEEN = Regex(r"[^\W\d][/\\|<>&;=~$*:@.%+?#^][^\W_]|\d[/\\|<>&;=~$*:@.%+?#^][^\W\d]")
+
+@lru_cache(2048)
+def _direction(char: str) -> str:
+    kind = "L" if char.isascii() and char.isalpha() else unicodedata.bidirectional(char)
+    return {"L": "L", "R": "R", "AL": "R", "EN": "D", "AN": "D"}.get(kind, "\n" if char == "\n" else "N")
+
+# %% ../nbs/16b_previews.ipynb #2dbfb3ef
+def turned_round(text: str, blanks: bool = False, most: int = 3) -> list[str]:
+    "A sentence for each part of `text` that a screen may show in another order, at most `most`: what lies between signs, and with `blanks` also what lies between blanks."
+    if text.isascii(): return []
+    found: dict[str, str] = {}
+    for run in _TURNED.finditer("".join(map(_direction, text))):
+        part = text[run.start():run.end()].strip(" \t\")(")
+        if len(found) >= most: break
+        if part in found or not (_BETWEEN.search(part) or blanks and " " in part): continue
+        pieces = _PIECE.findall(part)
+        if len(pieces) < 2: continue
+        named = ", then ".join(f"“{visible(each[:60])}”" for each in pieces[:12])
+        found[part] = (f"A screen may turn this round, which is written from right to left. In order it is first {named}"
+                       + (f", and {len(pieces) - 12:,} more." if len(pieces) > 12 else "."))
+    return [*found.values()]
+
+# %% ../nbs/16b_previews.ipynb #d50b3c7c
+def looked_at(would: str, payload: Mapping[str, Any]) -> list[str]:
+    "What a reader of an action that `would` run does not see in it: words of two alphabets, and what a screen turns round."
+    if would.isascii(): return []
+    args = payload.get("args")
+    commands = [str(value) for each in (payload, args) if isinstance(each, Mapping) for name, value in each.items() if name in ("command", "cmd")]
+    turned = [said for command in commands for said in turned_round(command, True)]
+    return [*two_alphabets(would), *(turned or turned_round(would))]
 
 # %% ../nbs/16b_previews.ipynb #78aea0f9
 def _without_secrets(lines: list[str], redact: Callable[[str], str], texts: Sequence[str]) -> list[str]:

@@ -72,7 +72,8 @@ def read_characters(length: int) -> Generator[int, Any, str]:
         except UnicodeDecodeError as error:
             raise FramingError("The message is not UTF-8, or ends in the middle. Send text in UTF-8, and all of it.", data[:200]) from error
         if len(data) < missing:
-            raise FramingError(f"The stream ended {missing - len(text):,} characters before the message did.",
+            left = missing - len(text)
+            raise FramingError(f"The stream ended {left:,} character{'s' * (left != 1)} before the message did.",
                                "".join([*parts, text])[:200])
         parts.append(text)
         missing -= len(text)

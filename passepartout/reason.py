@@ -119,7 +119,7 @@ def meant_tool(agent, candidate: Any, gate: str | None) -> Any:
 def whose(thought: Mapping, gate: str | None = None, tool: Any = None) -> dict[str, Any]:
     "For the next attempt: who proposed what was rejected, how it was put, and how it could have been read if it could not (`gate`: who rejected it; `tool`: what it meant to call)."
     words = f"It was: {own_words(thought.get('proposal'))}\n" if thought else ""
-    if gate == "reader": words += f"One proposal at a time, and nothing else. {CALL_FORM}"
+    if gate == "reader": words += f"One proposal at a time, and nothing else: the next can follow when its result is there, and several calls are the steps of one plan. {CALL_FORM}"
     if tool is not None: words += f"It is called so:\n{tool_line(tool)}\n"
     return {"rejected": thought.get("provider"), "rejected_words": words, "rejected_form": gate in ("reader", "normaliser", "tools")}
 

@@ -175,7 +175,7 @@ def _rethink(agent, report: Replay, turn: dict, attempts: list[Thought], signal:
             settled = True
             answer = agent.answer_to(verdict.action, signal, verdict.binds) if isinstance(verdict, ApprovalRequired) else None
             asks = (isinstance(verdict, ApprovalRequired) and not typed and (verdict.gate == "consensus" or answer is None
-                    or answer == "typed" and verdict.confirm))        # what is lost for good is asked about even when it was typed
+                    or answer == "typed" and (verdict.confirm or verdict.anew)))        # what is lost for good is asked about even when it was typed
     return asked, asks
 
 # %% ../nbs/19b_replay.ipynb #1a96b148

@@ -201,7 +201,7 @@ def one_round(agent, action: Action, signal: Signal, rounds: list) -> Judgement 
 def asked_together(action: Action, asks: list[ApprovalRequired]) -> ApprovalRequired:
     "What gates ask about `action`, as one question."
     return ApprovalRequired(action, " ".join(a.reason for a in asks), asks[0].gate,
-                            confirm=any(a.confirm is not False for a in asks),
+                            confirm=any(a.confirm is not False for a in asks), anew=any(a.anew is not False for a in asks),
                             phrase=" and ".join([str(a.phrase) for a in asks if a.phrase]),
                             shown="\n".join([str(a.shown) for a in asks if a.shown]),
                             rests=" ".join([str(a.rests) for a in asks if a.rests]),
@@ -261,7 +261,7 @@ def clear(agent, action: Any, signal: Signal) -> tuple[Clearance | None, Judgeme
     judgement = judge(agent, action, signal)
     verdict, answer = judgement.verdict, None
     if isinstance(verdict, ApprovalRequired): answer = agent.answer_to(verdict.action, signal, verdict.binds)
-    if answer == "typed" and verdict.confirm: answer = None
+    if answer == "typed" and (verdict.confirm or verdict.anew): answer = None
     if isinstance(verdict, Rejected) or (isinstance(verdict, ApprovalRequired) and answer is None):
         judgement.close()
         return None, judgement

@@ -359,6 +359,24 @@ async def test_letters_of_another_alphabet_are_told_at_the_terminal_as_well():
     assert any("two alphabets" in line.text and "U+0430" in line.text for line in ask_lines(pending, 80)) and "U+0430" in pending.summary
 
 
+@pytest.mark.parametrize("args, pieces", [({"path": "אבג/דהו.org"}, ["אבג", "/", "דהו"]), ({"command": "mv אבג דהו"}, ["אבג", "דהו"]), ({"command": "rm -r سلام/12/كتاب"}, ["سلام", "/", "12", "/", "كتاب"]),
+                                          ({"url": "https://דהו.example/אבג"}, None), ({"path": "a.org", "text": "x\nאבג /usr/lib"}, ["אבג", "/", "usr", "/", "lib"]), ({"title": "שלום לכולם, תל-אביב 12.11, צה\"ל"}, None)])
+async def test_what_a_screen_turns_round_is_told_in_its_order(args, pieces):
+    "mv of one Hebrew name to another is drawn with the names exchanged, and a/b as b/a. A sentence in Hebrew is read as it is drawn."
+    from passepartout.terminal.render import ask_lines
+    agent, pending = await asking(args=args)
+    told = [line for line in pending.summary.split("\n") if "turn this round" in line]
+    assert told == [line.text for line in ask_lines(pending, 80) if "turn this round" in line.text]
+    assert [line.partition("first ")[2] for line in told] == ([] if pieces is None else [", then ".join(f"“{piece}”" for piece in pieces) + "."])
+
+
+async def test_very_much_that_a_screen_turns_round_is_told_shortly_and_soon():
+    for text in ("א/" * 50_000, ("א" + " " * 25_000) * 4, "אa/" * 50_000, "\nא/ב" * 30_000, "א\u05b0" * 50_000, "א" * 200_000):
+        began = time.process_time()
+        agent, pending = await asking(args={"command": text})
+        assert len([line for line in pending.summary.split("\n") if "turn this round" in line]) <= 3 and time.process_time() - began < 10
+
+
 @pytest.mark.parametrize("given", ["Tidy up" + "\n" * 15 + "would run (:TOOL :READ-FILE)", "Ana waits. " * 400])
 async def test_the_reason_of_a_model_is_one_short_line_at_the_terminal(given):
     from passepartout.terminal.render import ask_lines

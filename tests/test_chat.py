@@ -182,6 +182,19 @@ def test_undo_that_is_undo_right_after_something_was_done(chat, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_bare_undo_is_offered_whatever_was_said_before(chat, tmp_path):
+    inbox, terminal = tmp_path / "memex" / "inbox.org", chat()
+    terminal.say("note: milk"); terminal.say("find roof")
+    assert "Take back the last edit" in terminal.say("undo") and "No match" not in terminal.say("find roof")
+    terminal.say("yes")
+    assert inbox.read_text().endswith("* milk\n"), "a yes to something else took an edit back"
+    for said, again in (("undo", "yes"), ("undo, please", "undo")):
+        terminal.say("note: eggs"); terminal.say("find roof"); terminal.say(said)
+        assert inbox.read_text().endswith("* eggs\n")
+        assert "as it was before" in terminal.say(again) and inbox.read_text().endswith("* milk\n")
+
+
+@pytest.mark.slow
 def test_undo_asks_no_model(chat):
     terminal = chat("\n---\n".join([CAPTURE, "Done.", "I shall not say what was done."]))
     terminal.say(re.search(r"/approve [a-z0-9]{6}", terminal.say("take care of Ana"))[0])

@@ -213,6 +213,12 @@ def test_forged_metadata_is_refused(about, why):
     assert why in told.value.message
 
 
+@pytest.mark.parametrize("about", ["trigger: heartbeat", "trigger: tea, Heartbeat"])
+def test_a_question_that_the_clock_would_have_to_ask_is_told(about):
+    "No heartbeat reaches a model, so such a prompt would never be used, and nobody would notice."
+    with pytest.raises(SkillError, match="trigger: heartbeat.*worker.*schedule"): page("def prompt(signal): return 'Sum up the day.'", f"permissions: prompt\n{about}")
+
+
 # In an agent ----------------------------------------------------------------------------------------------------------
 
 def book_with(agent, tmp_path, *pages: SkillPage, **more) -> SkillBook:

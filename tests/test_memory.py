@@ -190,6 +190,13 @@ class TestManyWrites(Writes.TestCase):
     pytestmark = pytest.mark.slow
 
 
+def test_an_id_given_twice_is_found_in_one_look_through_the_outline():
+    many = [{"properties": {"ID": str(n)}} for n in range(60_000)]
+    began = timeit.default_timer()
+    with pytest.raises(PipelineError, match="the ID '59999'"): read_outline({"properties": {"ID": "top"}, "contents": [*many, many[-1]]})
+    assert timeit.default_timer() - began < 8
+
+
 @pytest.mark.slow
 @given(shuffled, shuffled, shuffled, st.sampled_from(IDS))
 @budget(deadline=None, max_examples=examples(60))

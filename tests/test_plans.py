@@ -819,7 +819,7 @@ async def test_a_plan_whose_steps_ask_is_asked_about_once_with_its_sentences(tmp
     ran = []
     agent = await booted(tmp_path, [plan(pay("ana", 5), pay("ben", 6), pay("cleo", 7), '(:ANSWER "Paid.")')], ran, permissions={"send": "ask"})
     reply = await agent.handle("pay ana 5, ben 6 and cleo 7")
-    assert len(reply.approvals) == 1 and ran == [] and "send (step 1, 2, 3)" in reply.approvals[0].reason and "3. Use send with to “cleo”, amount 7." in str(reply)
+    assert len(reply.approvals) == 1 and ran == [] and "send (steps 1, 2, 3)" in reply.approvals[0].reason and "3. Use send with to “cleo”, amount 7." in str(reply)
     reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     assert str(reply) == "Paid." and [to for to, *_ in ran] == ["ana", "ben", "cleo"]
     intents = [r["body"]["detail"] for r in agent.journal.records(kinds=["intent"])]
@@ -1078,3 +1078,15 @@ async def test_a_yes_to_a_plan_is_for_what_its_files_held_when_it_was_asked(tmp_
     await agent.approve(again.id, again.code)
     assert (memex / "house.md").read_text() == "All is new." and "* Beds" in (memex / "garden.org").read_text()
     await agent.close()
+
+
+READ = {"call": "org-find", "args": {"query": "Roof"}}
+@pytest.mark.parametrize("steps, told", [([READ, READ], "What steps 1 and 2 returned stands in no answer"), ([{**READ, "as": "found"}], "What step 1 returned stands in no answer"), ([READ, DONE], "What step 1 returned"), ([{**READ, "as": "found"}, DONE], ""), ([DONE], "")])
+async def test_whoever_plans_is_told_what_nobody_has_seen(tmp_path, steps, told):
+    prompt, _, _ = await ahead(tmp_path, steps)
+    assert "was carried out in" in prompt and (told in prompt if told else "nobody has seen it" not in prompt)
+
+
+async def test_all_steps_that_must_fail_are_told_at_once(tmp_path):
+    told, reply, notes = await ahead(tmp_path, [DONE, MISSING, edit("org-retitle", "b.org", "Bees", title="Wasps"), edit("org-set-todo", "b.org", "Ants", state="DONE")])
+    assert "Step 2 would fail: org-set-todo" in told and "Step 4 would fail as well, perhaps only for that: org-set-todo" in told and "Step 3" not in told and notes == NOTES

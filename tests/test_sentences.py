@@ -261,7 +261,7 @@ def test_when_something_has_to_be_done_is_said(text, told): assert told in said(
 @pytest.mark.parametrize("text, title, dates", [
     ("remind me this evening to call Bo", "call Bo (evening)", {"scheduled": "2026-11-19"}), ("todo call Bo this afternoon", "call Bo (afternoon)", {"scheduled": "2026-11-19"}), ("remind me on friday at quarter past nine to call", "call", {"scheduled": "2026-11-20 09:15"}),
     ("todo: holiday from 20 dec to 3 jan", "holiday from 20 dec to 3 jan", {"scheduled": "2026-12-20"}), ("todo: trip 5-7 december", "trip 5-7 december", {"scheduled": "2026-12-05"}), ("todo: on call monday to friday", "on call monday to friday", {"scheduled": "2026-11-23"}),
-    ("todo: meet Bo friday 5-7pm", "meet Bo", {"scheduled": "2026-11-20 17:00", "until": "19:00"}), ("note about Ana: prefers tea", "about Ana: prefers tea", {}), ("[ ] buy nails", "buy nails", {}), ("termin Zahnarzt 3.12. 9 Uhr", "Zahnarzt", {"scheduled": "2026-12-03 09:00"})])
+    ("todo: meet Bo friday 5-7pm", "meet Bo", {"scheduled": "2026-11-20 17:00", "until": "19:00"}), ("note about Ana: prefers tea", "Ana: prefers tea", {}), ("[ ] buy nails", "buy nails", {}), ("termin Zahnarzt 3.12. 9 Uhr", "Zahnarzt", {"scheduled": "2026-12-03 09:00"})])
 def test_several_days_and_parts_of_a_day_are_kept(text, title, dates): test_what_is_written_down(text, title, dates)
 
 
@@ -755,3 +755,43 @@ def test_what_cannot_be_done_is_answered_with_its_own_reason(text, told):
 @pytest.mark.parametrize("text, title", [("make me a reminder to call Ana tomorrow", "call Ana"), ("create a new appointment: vet friday 9:00", "vet")])
 def test_something_of_ours_is_made_for_me_too(text, title):
     assert args(text)["title"] == title
+
+
+@pytest.mark.parametrize("text, title", [("dont forget to call the bank", "call the bank"), ("ive got to call the bank", "call the bank"), ("dont let me forget to call the bank tomorrow", "call the bank"),
+    ("note about the trip: bring an adapter", "the trip: bring an adapter"), ("note: about the trip", "about the trip"), ("todo about time: buy a clock", "about time: buy a clock")])
+def test_what_belongs_to_the_request_is_no_part_of_its_text(text, title): assert args(text)["title"] == title
+
+
+@pytest.mark.parametrize("text", ["which tasks have the tag garden?", "tasks have the tag garden?", "tasks that are tagged garden", "what tasks have a tag #garden"])
+def test_a_tag_is_asked_for_in_many_words(text): assert args(text) == {"view": "tags", "group": "garden"}
+
+
+@pytest.mark.parametrize("text", ["when is my next dentist appointment?", "when do I see the dentist", "when am I meeting the dentist", "wann sehe ich dentist?"])
+def test_when_somebody_is_met_is_when_they_are_in_the_notes(text): assert "Thursday 26 November 2026 08:15" in said(text)
+
+
+def test_whoever_is_met_and_in_no_date_is_looked_for(): test_what_is_looked_for("who is Frau Kessler again?", "Frau Kessler")
+
+
+POND = parse_note("- Ideas\n\t- fern bed\n- TODO dig the pond\n- Plans:\n", "pages/Garden.md")
+
+@pytest.mark.parametrize("text", ["todo goldfish under Ideas", "add a task to Ideas: goldfish", "todo under the ideas: goldfish", "add a task under Plans: goldfish"])
+def test_nothing_is_put_below_a_line_of_a_list_and_nothing_written_of_it(text):
+    told = payload(text, Surroundings(lambda: [POND]))
+    assert told["action"] == "MESSAGE" and "todo in pages/Garden.md: goldfish" in told["text"]
+
+
+@pytest.mark.parametrize("text, tool", [("todo read under the tree", "org-capture"), ("todo goldfish under dig the pond", None), ("add a task to dig the pond: goldfish", None), ("add a subtask to dig the pond: goldfish", "org-add-headline")])
+def test_what_is_no_line_of_a_list_goes_where_it_went(text, tool): assert payload(text, Surroundings(lambda: [POND])).get("tool") == tool
+
+
+def test_a_private_line_is_not_told():
+    secret = parse_note("tags:: @personal\n\n- Ideas\n", "pages/Private.md")
+    assert "Private.md" not in str(payload("todo goldfish under Ideas", Surroundings(lambda: [secret])))
+
+
+@pytest.mark.parametrize("text, tool", [("put it in garden.org", "org-refile"), ("save that into garden.org", "org-refile"), ("where is it?", "read-file"), ("where did you put that", "read-file")])
+def test_what_was_just_written_is_put_and_found(text, tool): assert after(MILK, text)["tool"] == tool and "garden.org: it" not in str(payload(text))
+
+
+def test_a_bit_of_a_sentence_is_offered_as_no_task(): assert "todo not" not in said("not today")

@@ -192,3 +192,19 @@ def test_a_model_that_cannot_write_a_page_is_told_how_one_looks_and_that_page_is
     refused, asked = run_anywhere(story())
     assert refused.text.endswith(PAGE_FORM)
     assert "Teach the skill careful? It defines gate, wants gate, arguments, and its 1 tests passed." in asked.reason
+
+
+def test_a_rule_with_a_slip_in_it_is_not_passed_by_typing_what_it_would_judge(places):
+    "Who keeps a rule that refuses something sees neither that it is done nor that the rule was never asked."
+    async def story():
+        file = page(places, "milk.md", "none", "")
+        file.write_text("---\npermissions: gate arguments\n---\n```python\ndef gate(a, s):\n    return reject('no milk') if a['kind'] == 'call' and 'milk' in str(a['argumnets']) else None\n```\n")
+        agent = await Agent.boot(**places, today="2026-11-19", provider_cascade="reflex")
+        reply = await agent.handle("todo buy milk")
+        held = not (places["memex_dir"] / "inbox.org").exists()
+        asked, = reply.approvals
+        done = await agent.approve(asked.id, asked.code, "main")
+        await agent.close()
+        return held, asked.phrase, "could not be asked" in asked.summary + asked.reason, str(done)
+    held, phrase, told, done = run_anywhere(story())
+    assert (held, phrase or "", told) == (True, "", True) and "Added the task “buy milk”" in done

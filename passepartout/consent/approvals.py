@@ -20,7 +20,7 @@ from typing import Any
 from ..conditions import PassepartoutError
 from ..messages import APPROVAL_REQUIRED, NOTHING, Action, ApprovalRequired, Signal, pick
 from ..outline.live import quieted
-from ..previews import Foreseen, for_channel, holds_private, two_alphabets, visible
+from ..previews import Foreseen, for_channel, holds_private, looked_at, visible
 from ..records import record
 from ..verify import brief
 
@@ -59,9 +59,9 @@ class PendingApproval:
 
 # %% ../../nbs/consent/17b_approvals.ipynb #1cd022c6
 def summarise(action: Action) -> str:
-    "An action in words: its explanation, then what would run, and which words of that look like others."
+    "An action in words: its explanation, then what would run, and what nobody sees in that."
     would = str(action.model_copy(update={"payload": {k: v for k, v in action.payload.items() if k != "explanation"}, "meta": {}}))
-    return "\n".join([*filter(None, [reason_given(action.payload)]), set_in(visible(would)), *two_alphabets(would)])
+    return "\n".join([*filter(None, [reason_given(action.payload)]), set_in(visible(would)), *looked_at(would, action.payload)])
 
 def reason_given(payload: Mapping) -> str:
     "The explanation that a proposal gives, in one line and cut; empty when it gives none."

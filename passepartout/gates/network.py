@@ -10,6 +10,7 @@ __all__ = ['what_leaves', 'network_gate', 'network_skill']
 # %% ../../nbs/gates/network.ipynb #871a0238
 from collections.abc import Callable, Mapping, Sequence
 
+from ..amounts import counted
 from ..net.addresses import AddressRefused, WebAddress, is_allowed, read_address
 from ..frozen import is_mapping
 from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, pick
@@ -22,7 +23,7 @@ def what_leaves(address: WebAddress) -> str:
     script = " (a name in another script, shown as it is asked for)" if "xn--" in address.host else ""
     plain = ", not encrypted" if address.scheme == "http" else ""
     shown = address.rest if len(address.rest) <= 300 else address.rest[:300] + "… (all of it stands in the action)"
-    return f"It would ask {address.host}{script}{port}{plain}. {len(address.rest):,} bytes of address leave: {shown}"
+    return f"It would ask {address.host}{script}{port}{plain}. {counted(len(address.rest), 'byte')} of address leave{'s' * (len(address.rest) == 1)}: {shown}"
 
 # %% ../../nbs/gates/network.ipynb #eecf3295
 def _addresses(tool, args: Mapping) -> dict[str, WebAddress]:

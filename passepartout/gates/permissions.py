@@ -283,7 +283,8 @@ def plan_verdict(mine: Permissions, action: Action, signal: Signal) -> Action | 
     found = asking_steps(mine, pick(action.payload, "steps") or (), signal.session) if pick(action.payload, "resume") is None else []
     if sum(2 if each.often else 1 for each in found) < 2: return action
     used = {each.tool: [other.step for other in found if other.tool == each.tool] for each in found}
-    told = "; ".join(f"{name} (step {', '.join(dict.fromkeys(steps))})" for name, steps in used.items())
+    numbers = {name: list(dict.fromkeys(steps)) for name, steps in used.items()}
+    told = "; ".join(f"{name} (step{'s' * (len(steps) > 1)} {', '.join(steps)})" for name, steps in numbers.items())
     return ApprovalRequired(action,
                             f"Several steps of this plan would be asked about: {told}. One yes answers that for all of them as "
                             "they stand here.", rests=_held([name for each in found for name in each.files], mine.roots))

@@ -65,7 +65,7 @@ def _verdict(scanner: Scanner, action: Action) -> ApprovalRequired | Rejected | 
     except TooMuch as problem: return ApprovalRequired(action, f"It could not be looked through for secrets. {problem.message}", "secrets")
     if not hits: return None
     if known := sorted({hit.name for hit in hits if hit.known}):
-        return Rejected(f"It carries {' and '.join(f'[secret:{name}]' for name in known)} in the clear, or in another writing. Leave it "
+        return Rejected(f"It carries {' and '.join(f'[secret:{name}]' for name in known)} in the clear, or encoded. Leave it "
                         f"out. A tool that may use it takes {{{{secret:{known[0]}}}}} instead.", "secrets")
     if pick(action.payload, "action") is PLAN: return None
     return ApprovalRequired(action, f"It carries what looks like a secret: {', '.join(dict.fromkeys(map(reference, hits)))}.", "secrets")

@@ -1,4 +1,4 @@
-"""What a background job wants changed, it asks for, although the same thing would run unasked in a conversation
+"""A background job asks before it changes anything, even what would run unasked in a conversation
 
 Docs: https://example.org/passepartout/gates/unattended.html.md"""
 

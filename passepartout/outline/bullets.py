@@ -1,4 +1,4 @@
-"""Logseq's tasks: a keyword behind the dash, and dates on the lines below
+"""Logseq's tasks: a keyword after the dash, and dates on the lines below
 
 Docs: https://example.org/passepartout/outline/bullets.html.md"""
 

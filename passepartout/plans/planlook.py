@@ -96,17 +96,19 @@ class Ahead:
 
 # %% ../../nbs/plans/17dca_planlook.ipynb #507783be
 async def in_vain(ahead: Ahead, behind: bool = False) -> tuple[str, Label] | None:
-    "The step of a plan that must fail, and why, in a sentence, and the label of that; `None` when none is seen. `behind`: only steps behind the first that does something matter."
-    acted = not behind
+    "The steps of a plan that must fail, and why, a line for each, and the label of that; `None` when none is seen. `behind`: only steps behind the first that does something matter."
+    acted, told, label = not behind, [], None
     for number, sure in enumerate(ahead.steps, 1):
         acts = not sure.tool.effects.read_only
-        if acts and not sure.tool.edits or not acted and number == len(ahead.steps) or ahead.late: return None
+        if acts and not sure.tool.edits or not acted and number == len(ahead.steps) or ahead.late: break
         if not acts and not acted: continue
         found = await ahead.look(sure)
-        if found.why is not None and acted: return f"Step {sure.step} would fail: {sure.tool.name}: {found.why}", found.label
-        if not found.sure: return None
+        if found.why is not None and acted:
+            told.append(f"Step {sure.step} would fail{' as well, perhaps only for that' if told else ''}: {sure.tool.name}: {found.why}")
+            label = found.label if label is None else label.join(found.label)
+        elif not found.sure: break
         acted = True
-    return None
+    return ("\n".join(told), label) if told else None
 
 # %% ../../nbs/plans/17dca_planlook.ipynb #3d50f725
 def changes_files(tools: Any, step: Mapping) -> bool:

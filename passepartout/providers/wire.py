@@ -77,7 +77,7 @@ class Keyed(Reached):
         try: key = self.vault.filled(f"{{{{secret:{self.key}}}}}", self.endpoint.host)
         except PassepartoutError:
             raise BackendFailure(f"it has no key. Set {self.key} in the environment, or in .env beside settings.ini; "
-                                 "a key has at least 8 signs and no spaces", counts=False) from None
+                                 "a key has at least 8 characters and no spaces", counts=False) from None
         if not re.fullmatch(r"[\x21-\x7e]{8,512}", key):
             raise BackendFailure(f"{self.key} does not hold a key: it is too short, or has spaces or signs that no key has", counts=False)
         return {**self.dialect.headers(), **self.dialect.key_header(key)}

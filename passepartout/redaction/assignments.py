@@ -1,4 +1,4 @@
-"""What stands behind "password =" and its relatives, and whether it is one
+"""What stands after "password =" and its relatives, and whether it is one
 
 Docs: https://example.org/passepartout/redaction/assignments.html.md"""
 

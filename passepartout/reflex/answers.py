@@ -62,8 +62,9 @@ def say_date(stamp: Stamp, today: date) -> str:
     return {"scheduled": "planned for ", "deadline": "due "}.get(stamp.kind, "") + say_day(day) + hours + until + say_again(stamp)
 
 # %% ../../nbs/reflex/answers.ipynb #e47b2eff
+_MET = Regex(r"^(?:meet|see|visit|meeting|seeing|visiting)\s+(?:up\s+)?(?:with\s+)?|\s+(?:appointment|meeting|date|again|next)$", re.I)
 _NEXT_ONE = Regex(r"^(?:(?:the|my|our)\s+)?(?:next|coming)\s+", re.I)
-_WHEN = Regex(r"(?:(?:(?:when|what)(?:['’]?s|\s+is)\s+)?(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)|when(?:['’]?s|\s+is|\s+are|\s+was|\s+(?:do|must|should|shall|will)\s+(?:i|we)(?:\s+(?:have|need|want)\s+to)?|\s+(?:does|do|will)(?=\s+(?!(?:i|we|you)\s)\S+\s.*\s?(?:come|arrive|leave|start|begin|end|finish|open|close|happen|take\s+place)$))|(?:on\s+"
+_WHEN = Regex(r"(?:(?:(?:when|what)(?:['’]?s|\s+is)\s+)?(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)|when(?:['’]?s|\s+is|\s+are|\s+was|\s+(?:do|must|should|shall|will|am|are)\s+(?:i|we)(?:\s+(?:have|need|want)\s+to)?|\s+(?:does|do|will)(?=\s+(?!(?:i|we|you)\s)\S+\s.*\s?(?:come|arrive|leave|start|begin|end|finish|open|close|happen|take\s+place)$))|(?:on\s+"
               r"|at\s+)?(?:what|which)\s+(?:day|date|time)(?:['’]?s|\s+is|\s+are|\s+does|\s+do))\s+(.{2,100}?)(?:\s+(?:due|planned|scheduled"
               r"|happening|on|start|begin|again|come|arrive|leave|end|finish|open|close|happen|take\s+place))?", re.I)
 _THE = Regex(r"^(?:the|my|our)\s+", re.I)
@@ -113,8 +114,8 @@ def when_is(request: Request, around: Surroundings) -> dict | None:
     line = request.plain
     if len(line) > 200 or "\n" in line or not (found := _WHEN.fullmatch(line)): return None
     if found[1].lower() in PRONOUNS and not line.lower().startswith("when"): return None                # what time is it: the clock
-    dated = settled(lambda around: dated_places(found[1], around, request.today)
-                    or dated_places(_NEXT_ONE.sub("", found[1]), around, request.today), around)
+    said = dict.fromkeys((found[1], _NEXT_ONE.sub("", found[1]), _MET.sub("", _NEXT_ONE.sub("", found[1]))))
+    dated = settled(lambda around: next(filter(None, (dated_places(words, around, request.today) for words in said if words)), []), around)
     if not isinstance(dated, list): return dated
     if not dated and found[1].lower() in PRONOUNS:
         place = settled(referent, around)

@@ -110,11 +110,13 @@ _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a
 _TASK = ("todo", "to-do", "- [ ]", "[ ]", "☐", "□", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "make a new task", "create a new task", "add a new task", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",
         "i need to", "i have to", "i must", "i must not forget to", "i mustn't forget to", "i've got to", "we need to", "we have to", "we must", "we've got to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
+HEADS |= {head.replace("'", ""): kind for head, kind in HEADS.items()}                # dont forget to, on a telephone
 _COLON_HEADS = (HEADS | {"task": "task", "idea": "note"}
                 | {f"{first}{word}": "task" for word in ("event", "appointment") for first in ("", "new ", "add ", "add an ", "create an ")})
 _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
 _CALLED, _PLACE_AT_HEAD = Regex(r"(?:called|named|titled|saying)\s+(?=\S)",
                                 re.I), Regex(r"(?:in|into|under|below)\s+(?:the\s+|my\s+)?([\w ]{1,40}?)\s?:\s+(\S.*)", re.I)
+_ABOUT = Regex(r"\s*about\s+(?=\S)", re.I)
 _NO_TITLE = Regex(r"(?:under|below|beneath)\s+(?:[^\s:]+\s*){1,4}", re.I)
 _FILE_AT_HEAD = Regex(r"""(?:in|into|to)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s":]{1,200}\.(?:org|md)))\s?:\s?""", re.I)
 
@@ -218,6 +220,7 @@ def capture(request: Request) -> dict | None:
     if text.strip().lower().rstrip(".!") in ("it", "that", "this") and ":" not in request.text: text = ""       # note it: what?
     if text.strip().lower().rstrip(".!") in ("list", "lists") and ":" not in request.text: return None          # make a todo list
     colon = request.text[:len(request.text) - len(text)].rstrip().endswith(":")
+    if kind == "note" and not colon and ":" in text[:60]: text = _ABOUT.sub("", text, count=1)
     text = text.strip() if colon else re.sub(r"^(?:[-–:]\s)+", "", text.strip())
     if not colon and request.text[:len(request.text) - len(text)].lower().endswith(" to ") and _FILE_AT_HEAD.match(f"to {text}"): text = f"to {text}"
     file = _FILE_AT_HEAD.match(text)

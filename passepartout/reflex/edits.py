@@ -294,7 +294,8 @@ _AT_TIME = Regex(rf"(?:at|um)\s+((?:[\d:.]{{1,5}}|{'|'.join(HOURS_IN_WORDS)})(?:
 _WHICH_OF_LIST = "Which one of the last list do you mean? Answer with its number, for example: 2"
 _NOT_BUT = Regex(r"^not\s+[^,;]{1,30}(?:[,;]\s*(?:but\s+)?|\s+but\s+)(?:(?:on|to|at)\s+)?", re.I)
 _OTHER = Regex(r"(?:(?:no|nope|nein|sorry)[,.\s]+)?(?:(?:not\s+(?:that|this)(?:\s+one)?)|(?:i\s+mean(?:t)?\s+)?(?:the|an)\s?other(?:\s+\w+)?|(?:der|die|das)\s+andere(?:\s+\w+)?)", re.I)
-_SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
+_INTO = Regex(r"(?:put|write|save|file|store)\s+(it|that|this)\s+(?:in|into|to)\s+(\S.{0,80})", re.I)
+_SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|where\s+(?:is|did\s+you\s+(?:put|write|save|note|add))\s+(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
 _DUE_BY, _RANK_OF = Regex(r"(?:(?:and|due|und)\s+)*(?:by|until|bis(?:\s+zum)?)\s+(.{2,30})", re.I), Regex(r"(?:(?:and|with|und)\s+)*(?:(high|top|highest|low|lowest|medium)\s+prio(?:rity)?|prio(?:rity)?\s+\[?#?([abc])\]?)", re.I)
 _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})|(?:move|change|push|shift)\s+(?:it|that|this)\s+to\s+(\d{1,2})|not\s+[^,;]{1,30}(?:[,;]\s*(?:but\s+)?|\s+but\s+)(.{1,60})", re.I)
@@ -338,13 +339,14 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
         elif ranked := _RANK_OF.fullmatch(said): request = replace(request, text=f"set priority {ranked[2] or letter_for(ranked[1].lower())} on it")
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
+    if (into := _INTO.fullmatch(said)) and referent(around) is not None: request = replace(request, text=f"move {into[1]} to {into[2]}")
     wanted = _NOT_BUT.sub("", next(filter(None, amended.groups()))).removeprefix("at ") if amended else ""
     by = re.fullmatch(r"(?:nein|nee?|doch|lieber)[,\s]+(?:(?:doch|lieber)\s+)?(um\s.{3,40})", said, re.I)
     if (wanted or by) and (asked := settled(lambda around: from_when(wanted or by[1], around), around)) is not None: return asked
     if wanted.lower() in HOURS_IN_WORDS: wanted = str(HOURS_IN_WORDS.index(wanted.lower()) + 1)
     again = read_command(Request.of(f"reschedule it {'at' if wanted.isdigit() else 'to'} {wanted}", request.today)) if amended else None
     if wanted.isdigit() and isinstance(again, tuple): again = tuple(replace(c, args={**c.args, "near": True}) for c in again)
-    found = (again if isinstance(again, tuple) else None) or read_command(request) or (Command("show", "it", "show {}", weak=True),) * bool(_SEEN.fullmatch(said)) or None
+    found = (again if isinstance(again, tuple) else None) or read_command(request) or (Command("show", "it", "show {}", weak=True),) * bool(_SEEN.fullmatch(said.rstrip("? "))) or None
     if not isinstance(found, tuple): return None
     if found[0].verb == "item" and found[0].args["item"].lower() in PRONOUNS: return listed(found, around, request.today)
     if not around.earlier: return None

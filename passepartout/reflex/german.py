@@ -223,6 +223,7 @@ _DAYS = (
     (r"wann (?:habe? ich|haben wir|bin ich) (?P<span>.+?)(?: noch| mal)? (?:zeit|frei|luft)", "when am i free {span}"),
     (r"wann (?:ist|sind|war|habe? ich|haben wir) (?:(?:der|den|mein|meinen|unser|unseren|nächste[rn]?) )*(?P<what>\w{4,40}?)[s-]?termin", "when is {what}"),
     (r"wann (?:ist|habe? ich) (?:der |die |das |mein |meine |meinen )?nächste[nrs]? (?P<what>.+)", "when is the next {what}"),
+    (r"wann (?:treffe|sehe|besuche|treffen|sehen|besuchen) (?:ich|wir) (?:mich mit |uns mit )?(?P<what>.+?)(?: wieder| mal)?", "when do I meet {what}"),
     (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
 

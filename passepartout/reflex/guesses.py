@@ -93,7 +93,7 @@ def dated_task(request: Request) -> str | None:
     words = request.text.strip().rstrip("!.").split()
     if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
-    if words[0].lower().strip(",.") in ("no", "nope", "nein", "sorry", "oops"): return None                    # a correction, and no title
+    if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
     if few := on_each_day(days_behind(" ".join(words))) or in_turns(" ".join(words), request.today): return few
     letter, bare = take_priority(" ".join(words))

@@ -31,7 +31,7 @@ def seconds_in(much: str, unit: str, half: bool = False) -> float:
     return (number + 0.5 * half) * (60 if unit[:1].lower() == "m" else 3600)
 
 # %% ../../nbs/reflex/hours.ipynb #e16df4ab
-_HEADS = ("remind", "reminder", "set a reminder", "add a reminder", "don't let me forget", "do not let me forget", "erinner", "erinnere",
+_HEADS = ("remind", "reminder", "set a reminder", "add a reminder", "don't let me forget", "dont let me forget", "do not let me forget", "erinner", "erinnere",
           "todo", "task", "aufgabe")
 _NO_TASK = frozenset("""note notes notiz idea idee journal tagebuch find search suche look show read open list tell ask what who how which whose is are am was were do does did can could will would should has have had when where why wer was wie wo wann welche
     i i'm i'll i've we we'll we're the a an it it's he she they you there here be back wake done yes no not never nothing move postpone reschedule snooze schedule unschedule rename mark tag archive undo run remember ich wir der die das er sie es""".split())

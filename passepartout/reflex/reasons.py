@@ -88,7 +88,9 @@ def to_begin(request: Request, line: str) -> dict | None:
     if found := _SET_FIELD.fullmatch(line):
         return decline(f"Did you mean “set property {found[1] or found[4]} of {found[2] or found[6]} to {found[3] or found[5]}”? Say "
                        "“yes”, and I'll do it.")
-    if found := _WRITE_FILE.fullmatch(line):
+    if (found := _WRITE_FILE.fullmatch(line)) and found[1].lower() in ("it", "that", "this", "them"):
+        return decline(f"What shall I write? For example: note in {found[2]}: the words of the note. What is there already moves: move … to {found[2]}")
+    if found:
         return decline(f"Did you mean “note in {found[2]}: {found[1][:200]}”? Say “yes”, and I'll do it.")
     if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write":
         return decline(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: "

@@ -68,7 +68,7 @@ def has_own_day(text: str, today: date) -> bool:
 # %% ../../nbs/reflex/reminders.ipynb #b7c0733a
 _HEADS = (("remind", "me"), *((verb, *rest) for verb in ("set", "add", "create", "make") for rest in (("a", "reminder"), ("reminder",))),
           ("new", "reminder"), ("reminder",), ("alert", "me"), ("ping", "me"), ("notify", "me"), ("nudge", "me"), ("be", "reminded"),
-          ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
+          ("don't", "let", "me", "forget"), ("dont", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
 
 # %% ../../nbs/reflex/reminders.ipynb #3b788ca4
 _TO_IN_HASTE = Regex(r"^2\s+(?=[a-zäöü]{3,})(?!(?:pm|days?|weeks?|hours?|months?|years?|min(?:ute)?s?|working|business|o'?clock)\b)", re.I)

@@ -29,7 +29,7 @@ HELP = """I work without a language model and understand these requests:
   remind me in 3 working days to call Ana      also: a week before the dentist to find the letter, in 2 hours to …
   read projects/roof.org from line 20
   what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what repeats, what is left for the roof
-  done dentist                also: reopen …, cancel …, mark … as waiting; behind a list: done 2, move the first one to friday
+  done dentist                also: reopen …, cancel …, mark … as waiting; after a list: done 2, move the first one to friday
   postpone dentist by a week  also: move … to friday, schedule … for …, set the deadline of … to …, unschedule …, skip … this week, pause … until january, resume …
   move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday
   move dentist to archive     also: move … to FILE.org, move … under …, rename … to …, rename knee.md to leg.md
@@ -39,9 +39,9 @@ HELP = """I work without a language model and understand these requests:
   done dentist, then archive it     several at once; also: find lisbon and add it to the shopping list
   due:<friday tag:house       filters, as the command find reads them; also #garden
   $ ls -la                    a command in the folder of the notes, exactly as it stands; also: run: ls -la
-To what I offer you can say yes. German works for most of this: was steht heute an?, erinnere mich morgen um 9 an den Müll.
-A few words of a title are enough; when several fit I ask which. What I write passes the gates first, and /undo takes it back. For free conversation, summaries and translations a language model
-is needed: """ + SETTING + "."
+When I offer something, yes is enough. German works for most of this: was steht heute an?, erinnere mich morgen um 9 an den Müll.
+A few words of a title are enough; when several fit I ask which. What I write passes the gates first, and /undo takes it back.
+For free conversation, summaries and translations a language model is needed: """ + SETTING + "."
 
 # %% ../../nbs/reflex/replies.ipynb #d9a60e4d
 _HELP_WORDS = {"date": "postpone", "time": "move dentist to 4", "deadline": "deadline", "priority": "priority", "add": "todo", "create": "todo", "write": "note", "delete": "archive", "remove": "archive", "complete": "done",

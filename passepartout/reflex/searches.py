@@ -68,6 +68,8 @@ def links_to(name: str) -> dict | None:
     return tool_call("org-find", f"You asked what links to “{name}”", query=f"links:\"{re.sub(_ANY_QUOTE, ' ', name)}\"") if name else None
 
 # %% ../../nbs/reflex/searches.ipynb #e3a3075c
+_AGAIN = Regex(r"\s(?:again|though|then|anyway)[?.! ]*$", re.I)                  # who's Frau Kessler again?
+
 def find(request: Request) -> dict | None:
     "find X, search for X, where is X, who is X, what did I write about X [in FOLDER/]"
     line = request.text[:200].strip().rstrip("?.! ")
@@ -77,7 +79,7 @@ def find(request: Request) -> dict | None:
         return tool_call("org-find", f"You asked to find “{query}” in your notes", query=query, quote=3)
     if found := _LINKS.fullmatch(line): return links_to(found[1].strip("".join(_QUOTES) + "”»[] "))
     if not (found := FIND.match(request.text[:200])): return None
-    text, folder = take_folder(request.text[found.end():])
+    text, folder = take_folder(_AGAIN.sub("", request.text[found.end():]) if found[0].lower().startswith("wh") else request.text[found.end():])
     query = query_of(" ".join(text.split()[:MOST_WORDS]))
     if either := _EITHER.fullmatch(text.strip().rstrip("?.! ")): query = f"{either[1]} OR {either[2]}"
     if query and _DECIDED.match(request.text): query = f"decide {query}"

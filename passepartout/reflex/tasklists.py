@@ -45,7 +45,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
     "habits": "habits, my habits, what are my habits", "repeating": "routines, my routines, what are my routines"}.items() for name in names.split(", ")}
 
 # %% ../../nbs/reflex/tasklists.ipynb #91894e34
-_TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%/-]{1,60})[\"”:]*", re.I)
+_TAGGED = Regex(r"(?:(?:show|list|give|which|what)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:that\s+)?(?:are\s+)?(?:tagged(?:\s+(?:with|as))?|(?:with|have|has|having|carry)\s+(?:the\s+|a\s+)?tags?)\s+[\"“#:]*([\w@%/-]{1,60})[\"”:]*", re.I)
 _TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%/-]{1,60})[\"”:]*", re.I)
 _LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many|what|which)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about)\s+|(?=@)|at\s+(?=(?:(?:the|my|our)\s+)?[\w-]+$))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done|(?:the\s+)?next(?:\s+(?:step|thing|task|action|up))?)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on|with)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})|what\s+(?:do|must|should)\s+(?:i|we)\s+(?:still\s+)?(?:(?:have|need|got)\s+to\s+)?do\s+(?:for|on|about)\s+(.{1,80})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
@@ -69,7 +69,7 @@ _BY_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?|(?:what|which)(?:['’]?s
 _CANCELLED = Regex(r"(?:(?:show|list)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*cancell?ed\s+(?:tasks|todos|items|ones)|(?:what|which\s+tasks)\s+(?:(?:did|have)\s+(?:i|we)\s+(?:cancel(?:l?ed)?|give\s+up|given\s+up|drop(?:ped)?)|(?:was|were|is|are|got)\s+(?:cancell?ed|given\s+up|dropped))(?:\s+(?P<when>.+))?", re.I)
 _GOING = Regex(r"(?:(?:what|which\s+tasks?)(?:['’]?s|\s+is|\s+are)\s+(?:currently\s+)?in\s+progress|what\s+(?:am|was)\s+i\s+(?:currently\s+)?(?:working\s+on|doing|busy\s+with)|(?:(?:show|list)\s+(?:me\s+)?)?(?:my\s+|the\s+)?(?:tasks|todos|items)\s+in\s+progress)"
                 r"(?:\s+(?:now|right\s+now|at\s+the\s+moment|currently))?", re.I)
-_NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%/-]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%/-]{1,60}[\"”:]*){0,5})", re.I)
+_NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are|has)\s+(?:(?:that\s+)?(?:is|are|have|has)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?|the\s+tags?)\s+[\"“#:]*([\w@%/-]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%/-]{1,60}[\"”:]*){0,5})", re.I)
 
 # %% ../../nbs/reflex/tasklists.ipynb #560a9c1e
 def filtered(request: Request) -> dict | None:

@@ -1,4 +1,4 @@
-"""The verdict on a command line: it only reads, it is asked about, it needs a confirmation, or it is refused
+"""The verdict on a command line: it only reads, or it is asked about, or it needs a confirmation, or it is refused
 
 Docs: https://example.org/passepartout/shell/judge.html.md"""
 

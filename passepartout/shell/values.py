@@ -1,4 +1,4 @@
-"""What stands behind an option: one check for each kind of value, which says why it is asked about
+"""What stands after an option: one check for each kind of value, which says why it is asked about
 
 Docs: https://example.org/passepartout/shell/values.html.md"""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conditions import PassepartoutError
-from ..messages import HEARTBEAT, Action, ApprovalRequired, Rejected, Signal, pick
+from ..messages import Action, ApprovalRequired, Rejected, Signal, pick
 from ..shell.sandbox import Bubblewrap
 from .skillfolders import RESERVED, SkillFolder, found_pages, read_whole
 from .skilljail import JailLimits, SkillDied, SkillProcess, test_skill
@@ -265,7 +265,7 @@ class Judges(Reloaded):
             if is_answer(action, signal): return action
             if version.page.mandatory: return Rejected(f"The mandatory skill {name} could not be asked, so nothing was done: {error.message.rstrip('.')}.", name)
             return ApprovalRequired(action, f"The skill {name} could not be asked whether this may be done: {error.message.rstrip('.')}. "
-                                            f"passepartout skills disable {name} takes it out.", name)
+                                            f"passepartout skills disable {name} takes it out.", name, anew=True)
 
     def missed(self, version: Version, error: SkillDied, then: str) -> None:
         "Tell, once, that a skill could not be asked, and what follows from it."
@@ -296,7 +296,7 @@ class SkillBook(Judges):
             try: return version.jail.ask("trigger", shown_signal(signal, version.page.permissions)) is True
             except SkillDied as error: return bool(self.missed(version, error, LEFT_OUT))
         words, text = words_of(version.page.trigger.lower()), str(pick(signal.payload, "text") or "").lower()
-        return signal.sensor == HEARTBEAT if "heartbeat" in words else any(word in text.split() for word in words)
+        return any(word in text.split() for word in words)
 
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #babf03f3
 def book_for(agent: Any, settings: Any, say: Callable[[str], Any] = lambda text: None) -> SkillBook:

@@ -171,7 +171,9 @@ def read_skill(path: Path, data: bytes, *, reserved: Collection[str] = ()) -> Sk
     parts = tuple(part for part in PARTS if part in defined)
     if not parts: problems.append((1, f"it defines none of {', '.join(PARTS)}, so there is nothing to load"))
     if "prompt" in parts and "trigger" not in parts and not about.get("TRIGGER"):
-        problems.append((1, "it defines prompt, and nothing says when; write trigger: heartbeat, or the words on which it is used"))
+        problems.append((1, "it defines prompt, and nothing says when; write trigger: and the words on which it is used"))
+    if "heartbeat" in words_of(str(about.get("TRIGGER") or "").lower()):
+        problems.append((1, "trigger: heartbeat asks no model, since no clock does; write the words on which the prompt is used, or a worker with a schedule"))
     schedule = read_schedule(about.get("SCHEDULE"), "worker" in parts, problems)
     problems += [*faults(tree), *permission_faults(tree, permissions)]
     if problems: raise SkillError(f"{file}: " + "; ".join(f"line {at}: {said}" for at, said in sorted(dict.fromkeys(problems))[:12]) + ".")

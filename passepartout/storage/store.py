@@ -157,7 +157,8 @@ def _catch_up(store: Writer, version: int) -> None:
     verdict = check(store.mac, store.execute(f"{ROWS} WHERE seq > ? ORDER BY seq", (store.seq,)), store.seq, store.head, key=store.key)
     last = store.execute(_LAST).fetchone() or (0, START)
     if last[0] < store.seq:
-        verdict = Verdict(False, 0, f"Records {last[0] + 1} to {store.seq} vanished while the journal was open.", "cut-off", last[0])
+        gone = f"Record {store.seq}" if last[0] + 1 == store.seq else f"Records {last[0] + 1} to {store.seq}"
+        verdict = Verdict(False, 0, f"{gone} vanished while the journal was open.", "cut-off", last[0])
     if store.checked.ok and not verdict.ok:
         store.checked = verdict
     store.met += _met_after(store, store.seq)

@@ -90,10 +90,10 @@ def typed_loss(agent: Any, approval: str, confirm: str | None, json_: bool) -> s
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #034fe991
 def approvals_approve(approval: Annotated[str, typer.Argument(help="Its id.")], code: Annotated[str, typer.Argument(help="The code that stood beside the question.")],
                       confirm: Annotated[Optional[str], typer.Option(metavar="TEXT", help="The words that name what is lost, where it cannot be brought back.")] = None,
-                      until: Annotated[Optional[str], typer.Option(metavar="TIME", help="Its like as well, until 18:00, for 1 hour, or until 2026-11-21.")] = None,
+                      until: Annotated[Optional[str], typer.Option(metavar="TIME", help="Calls like it as well, until 18:00, for 1 hour, or until 2026-11-21.")] = None,
                       scope: Annotated[str, typer.Option("--for", metavar="WHAT", help="Which calls: in projects/ heading=Old*. Without it, those in the same folders.")] = "",
                       yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether the words are right.")] = False, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
-    "Do what was asked about; with --until, allow its like as well."
+    "Do what was asked about; with --until, allow calls like it as well."
     if scope and until is None: fail("Until when? Say --until 18:00, or --until '1 hour'.", 2, json_)
     answer_ask(approval, code, memex, json_, "approve", f"{until} {scope}" if until is not None else "", yes, no_daemon, confirm)
 
@@ -127,7 +127,7 @@ def written_words(say: Any, yes: bool | None, memex: Path | None, json_: bool) -
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #7ebd492c
 def approvals_endorse(approval: Annotated[str, typer.Argument(help="The id of the question.")],
                       code: Annotated[str, typer.Argument(help="The code that stood beside it.")],
-                      argument: Annotated[str, typer.Option(help="Which argument, where several values are strange.")] = "",
+                      argument: Annotated[str, typer.Option(help="Which argument, where several values come from a stranger.")] = "",
                       until: Annotated[Optional[str],
                                        typer.Option(metavar="TIME", help="Until 18:00, or for 3 days; 30 days without it.")] = None,
                       always: Annotated[bool,
@@ -146,7 +146,7 @@ def approvals_endorse(approval: Annotated[str, typer.Argument(help="The id of th
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #6e3f50f1
 def approvals_attest(tool: Annotated[str, typer.Argument(help="A foreign tool.")],
                      fields: Annotated[list[str],
-                                       typer.Argument(metavar="FIELD…", help="What its service answers for: each.id each.from=sender.")],
+                                       typer.Argument(metavar="FIELD", help="What its service answers for: each.id each.from=sender.")],
                      memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Say which fields of its results a foreign tool answers for; everything else stays text that anyone may have written."
     with reached(memex, None, json_, no_daemon) as agent:

@@ -58,7 +58,7 @@ def find_turn(journal: Any, prefix: str | None, json_: bool) -> str | None:
          json_, turns=found)
 
 # %% ../../nbs/terminal/20dc_auditcommands.ipynb #847dbe83
-Since = Annotated[Optional[str], typer.Option("--since", metavar="WHEN", help="From then on: 2026-01-01, or 12h, 2d, 6w ago.")]
+Since = Annotated[Optional[str], typer.Option("--since", metavar="WHEN", help="Only from this time on: 2026-01-01, or 12h, 2d, 6w ago.")]
 
 def trace(turn: Annotated[Optional[str], typer.Argument(help="A turn's id, or its beginning; without it, the latest.")] = None, memex: Memex = None,
           session: Annotated[Optional[str], typer.Option("--session", "-s", help="Only this conversation.")] = None, since: Since = None,
@@ -67,7 +67,7 @@ def trace(turn: Annotated[Optional[str], typer.Argument(help="A turn's id, or it
           private: Annotated[bool, typer.Option("--private", help="With --org: private turns as well.")] = False,
           prompt: Annotated[bool, typer.Option("--prompt", help="What the models were asked, word for word.")] = False,
           verify: Annotated[bool, typer.Option("--verify", help="Check the whole audit chain.")] = False,
-          head: Annotated[Optional[str], typer.Option("--head", metavar="N:SEAL", help="With --verify: a head that an earlier check said; the chain has to pass through it.")] = None, json_: AsJson = False) -> None:
+          head: Annotated[Optional[str], typer.Option("--head", metavar="N:SEAL", help="With --verify: the head that an earlier check printed; the chain has to pass through it.")] = None, json_: AsJson = False) -> None:
     """Show what happened in a turn.
 
     Proposals, each gate's verdict and time, approvals, effects, the answer."""
@@ -157,7 +157,7 @@ def print_org(agent: Any, one: str | None, session: str | None, since: float | N
 
 # %% ../../nbs/terminal/20dc_auditcommands.ipynb #3254a224
 def gate_replay(since: Annotated[str,
-                                 typer.Option("--since", metavar="WHEN", help="From then on: 2026-01-01, or 12h, 30d, 6w ago.")] = "30d",
+                                 typer.Option("--since", metavar="WHEN", help="Only from this time on: 2026-01-01, or 12h, 30d, 6w ago.")] = "30d",
                 memex: Memex = None, session: Annotated[Optional[str],
                                                         typer.Option("--session", "-s", help="Only this conversation.")] = None,
                 json_: AsJson = False) -> None:

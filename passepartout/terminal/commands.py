@@ -103,7 +103,7 @@ def in_a_word(verdict: Any) -> tuple[str, str]:
 def gates_app() -> typer.Typer:
     "Asking the gates about a proposal, and about the past."
     from passepartout.terminal.auditcommands import gate_replay
-    app = typer.Typer(help="Ask the gates.", rich_markup_mode=None, no_args_is_help=True)
+    app = typer.Typer(help="Ask the gates about proposals.", rich_markup_mode=None, no_args_is_help=True)
     app.command("check")(gate_check)
     app.command("replay")(gate_replay)
     return app

@@ -21,12 +21,12 @@ def configure(name: Annotated[Optional[str], typer.Option("--name", help="What t
               provider: Annotated[Optional[str], typer.Option("--provider", help="Who thinks: reflex, local, ollama, gguf, anthropic, openai, gemini, openrouter, groq or auto; several with commas.")] = None,
               model: Annotated[Optional[str], typer.Option("--model", help="The model of the first provider.")] = None,
               address: Annotated[Optional[str], typer.Option("--address", metavar="URL", help="Where the first provider is.")] = None,
-              tags: Annotated[Optional[str], typer.Option("--privacy-tags", help="Tags of notes that stay on this machine; none for none.")] = None,
-              service: Annotated[Optional[bool], typer.Option("--service/--no-service", help="Have systemd run it all the time.")] = None,
+              tags: Annotated[Optional[str], typer.Option("--privacy-tags", help="Tags of notes that stay on this machine; the word none for no tags.")] = None,
+              service: Annotated[Optional[bool], typer.Option("--service/--no-service", help="Have systemd keep it running.")] = None,
               key_stdin: Annotated[bool, typer.Option("--key-stdin", help="Read the key of the first provider that wants one from standard input.")] = False,
               keyring: Annotated[bool, typer.Option("--keyring/--no-keyring", help="Keep keys in the keyring of the desktop, where there is one.")] = True,
               yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False) -> None:
-    """Set it up, or look how it is set up.
+    """Set it up, or see how it is set up.
 
     Asks a few questions, shows what would be written, and writes it when you say yes. With options it asks nothing else."""
     from passepartout.configure import Present

@@ -25,8 +25,8 @@ def daemon(tcp: Annotated[bool,
                           typer.Option("--tcp", help="Listen on a port of this machine as well, for programs that have the key.")] = False,
            port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Which port.")] = PORT,
            log_json: Annotated[bool, typer.Option("--log-json", help="Write the log as JSON, one object a line.")] = False,
-           unit: Annotated[bool, typer.Option("--unit", help="Print a systemd user unit, and leave.")] = False,
-           metrics: Annotated[bool, typer.Option("--metrics", help="Print the numbers of the daemon that runs, and leave.")] = False,
+           unit: Annotated[bool, typer.Option("--unit", help="Print a systemd user unit and exit.")] = False,
+           metrics: Annotated[bool, typer.Option("--metrics", help="Print the metrics of the running daemon and exit.")] = False,
            memex: Memex = None) -> None:
     """Keep one agent running for all windows and programs.
 

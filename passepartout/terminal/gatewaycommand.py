@@ -55,7 +55,7 @@ def gateway_unlink(service: _Service = "telegram", memex: Memex = None) -> None:
 # %% ../../nbs/terminal/20dh_gatewaycommand.ipynb #c54b6564
 def gateway_approvals(service: Annotated[str, typer.Argument(help="Which gateway: telegram.")],
                       allowed: Annotated[str, typer.Argument(help="on or off.")], memex: Memex = None) -> None:
-    "Let the linked account answer what is asked, or no longer."
+    "Let the linked account answer questions, or stop letting it."
     with open_links(memex, service) as (_, links):
         if allowed not in ("on", "off"): fail("Say on or off.", 2)
         there = links.allow(service, allowed == "on")

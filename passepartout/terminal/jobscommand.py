@@ -124,7 +124,7 @@ def jobs_run(name: Annotated[str, typer.Argument(help="Which job.")] = "",
 # %% ../../nbs/terminal/20dg_jobscommand.ipynb #74c84088
 def jobs_app() -> typer.Typer:
     "The commands behind `jobs`."
-    app = typer.Typer(help="What runs by itself.", rich_markup_mode=None, invoke_without_command=True)
+    app = typer.Typer(help="See and run background jobs.", rich_markup_mode=None, invoke_without_command=True)
     for name, fn in (("list", jobs_list), ("run", jobs_run), ("news", jobs_news)): app.command(name)(fn)
     @app.callback()
     def start(context: typer.Context, memex: Memex = None, json_: AsJson = False) -> None:

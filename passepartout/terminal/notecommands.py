@@ -113,7 +113,7 @@ def remarks(opened: Shelf, items: Iterable[Any]) -> list[str]:
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #bb6d9c5a
 def agenda(span: Annotated[Optional[list[str]], typer.Argument(help="day, week, month, or words such as next week.")] = None,
-           days: Annotated[Optional[int], typer.Option("--days", "-n", min=1, max=3660, help="So many days from today.")] = None,
+           days: Annotated[Optional[int], typer.Option("--days", "-n", min=1, max=3660, help="How many days, from today.")] = None,
            from_: Annotated[Optional[str], typer.Option("--from", metavar="DAY", help="First day: fri, 24 nov, -1w.")] = None,
            to: Annotated[Optional[str], typer.Option("--to", metavar="DAY", help="Last day.")] = None,
            view: Annotated[Optional[str],
@@ -300,7 +300,7 @@ def body_lines(text: str, markdown: bool) -> Iterable[tuple[str, str]]:
 def show(target: Annotated[list[str],
                            typer.Argument(help="Words of a title, FILE, FILE:LINE, FILE::Title, or an ID.", autocompletion=headings)],
          memex: Memex = None, json_: AsJson = False, today: Today = None) -> None:
-    """Show one heading with all below it.
+    """Show one heading and everything below it.
 
     Words that fit several headings list them."""
     words = as_typed(" ".join(target))

@@ -84,10 +84,10 @@ def do(chat: Any, text: str, what: str) -> None:
 
 # %% ../../nbs/terminal/20ac_planwords.ipynb #04a0e256
 PLAN_COMMANDS = {
-    "plans": (plans, "/plans", "what plans stand or run here, and how far they are"),
-    "skip": (partial(do, what="skip"), "/skip", "leave out the step at which a plan stands, and what needs it"),
+    "plans": (plans, "/plans", "which plans run or wait here, and how far they are"),
+    "skip": (partial(do, what="skip"), "/skip", "leave out the step where a plan stopped, and what needs it"),
     "retry": (partial(do, what="retry-with"), "/retry [NAME=VALUE]", "try that step again, with other values"),
-    "fallback": (partial(do, what="use-fallback"), "/fallback TEXT", "go on as if the step had made this"),
+    "fallback": (partial(do, what="use-fallback"), "/fallback TEXT", "go on as if the step had returned this"),
     "edit": (partial(do, what="edit"), "/edit STEP NAME=VALUE", "change a step that is still to come"),
     "resume": (partial(do, what="go-on"), "/resume", "go on with a plan that was cut off"),
     "stop": (partial(do, what="stop"), "/stop", "end a plan; what it did stays done")}

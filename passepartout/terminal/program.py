@@ -78,7 +78,7 @@ def build_app(name: str | None = None) -> typer.Typer:
 
 # %% ../../nbs/terminal/20z_program.ipynb #740b9c9d
 def start(context: typer.Context, memex: Memex = None, session: Session = "main", today: Today = None,
-          version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
+          version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     "What comes before any command: the options that stand in front of it, the version, and the chat when there is no command."
     if version: raise typer.Exit(print_version())
     given = {name: str(value) for name, value in (("memex", memex), ("session", session if session != "main" else None), ("today", today))

@@ -68,7 +68,7 @@ def rules_adopt(name: _Name, memex: Memex = None, json_: AsJson = False) -> None
 
 # %% ../../nbs/terminal/20di_rulescommand.ipynb #5d3efda3
 def rules_drop(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
-    "Try a rule no longer."
+    "Stop trying a rule."
     from passepartout.learning import drop_rule
     one(name, memex, json_, drop_rule, "“{}” is tried no longer.")
 

@@ -130,7 +130,7 @@ def rewind(name: Name, count: Annotated[int, typer.Argument(min=1, max=999, help
 # %% ../../nbs/terminal/20dk_sessioncommands.ipynb #d38adbab
 def focus(name: Name,
           note: Annotated[Optional[str],
-                          typer.Argument(help="A heading, a file or file:line; none lets go. Without it: what is looked at.")] = None,
+                          typer.Argument(help="A heading, a file or file:line; the word none lets go of it. Without it: which note it is.")] = None,
           memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Look at a note in a conversation."
     done = at_desk_of("focus", name, memex, json_, no_daemon, note=note)
@@ -139,7 +139,7 @@ def focus(name: Name,
 # %% ../../nbs/terminal/20dk_sessioncommands.ipynb #4c14d431
 def push(name: Name, place: Annotated[str, typer.Argument(help="A folder, a file or a heading.")], memex: Memex = None,
          json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
-    "Go into a project: only what lies in it is seen from afar."
+    "Go into a project: a model sees only its outline."
     done = at_desk_of("push", name, memex, json_, no_daemon, place=place)
     if json_: as_json(done)
 
@@ -152,7 +152,7 @@ def pop(name: Name, memex: Memex = None, json_: AsJson = False, no_daemon: NoDae
 # %% ../../nbs/terminal/20dk_sessioncommands.ipynb #10579465
 def sessions_app() -> typer.Typer:
     "The group of commands; without one, the list."
-    app = typer.Typer(help="The conversations there are.", rich_markup_mode=None, invoke_without_command=True)
+    app = typer.Typer(help="List and steer conversations.", rich_markup_mode=None, invoke_without_command=True)
     for name, fn in (("resume", resume), ("export", export), ("rewind", rewind), ("focus", focus), ("push", push), ("pop", pop)):
         app.command(name)(fn)
     @app.callback()

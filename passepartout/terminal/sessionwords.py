@@ -67,8 +67,8 @@ def session(chat: Any, rest: str) -> None:
 # %% ../../nbs/terminal/19n_sessionwords.ipynb #c3a79274
 SESSION_COMMANDS = {
     "rewind": (rewind, "/rewind [N|ID]", "take back the last request, the last N, or all after a turn; edits stay\n/rewind edits takes back what those turns edited as well"),
-    "focus": (focus, "/focus [NOTE]", "look at a note: a heading, a file or file:line; none lets go"),
-    "push": (push, "/push PLACE", "go into a project: only its folder or file is seen from afar"),
+    "focus": (focus, "/focus [NOTE]", "look at a note: a heading, a file or file:line; the word none lets go of it"),
+    "push": (push, "/push PLACE", "go into a project: a model sees only the outline of its folder or file"),
     "pop": (pop, "/pop", "leave the project"),
-    "sessions": (sessions, "/sessions", "the conversations there are"),
+    "sessions": (sessions, "/sessions", "list the conversations"),
     "session": (session, "/session NAME", "go on in another conversation, or begin one")}

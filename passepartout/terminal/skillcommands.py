@@ -78,7 +78,7 @@ def skills_list(memex: Memex = None, json_: AsJson = False) -> None:
 
 # %% ../../nbs/terminal/20h_skillcommands.ipynb #348c8ae3
 def skills_check(files: Annotated[Optional[list[str]],
-                                  typer.Argument(metavar="FILE-OR-NAME…",
+                                  typer.Argument(metavar="FILE-OR-NAME",
                                                  help="Pages, or names of skills; all of them when none is named.")] = None,
                  memex: Memex = None, json_: AsJson = False) -> None:
     "Look at a page and run its tests in the sandbox. Loads nothing."
@@ -126,7 +126,7 @@ def checked(book: Any, path: Path, data: bytes) -> str:
 
 # %% ../../nbs/terminal/20h_skillcommands.ipynb #7a600b77
 def skills_load(files: Annotated[list[str],
-                                 typer.Argument(metavar="FILE-OR-NAME…",
+                                 typer.Argument(metavar="FILE-OR-NAME",
                                                 help="A page to put into the folder of skills, or the name of a disabled skill.")],
                 memex: Memex = None) -> None:
     "Check a page and put it into your folder of skills; a disabled one is switched on again."
@@ -173,7 +173,7 @@ def skills_reload(memex: Memex = None) -> None:
     raise typer.Exit(1 if refused else 0)
 
 # %% ../../nbs/terminal/20h_skillcommands.ipynb #dc8b5c05
-def skills_disable(names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Names of skills.")], memex: Memex = None,
+def skills_disable(names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of skills.")], memex: Memex = None,
                    remove: Annotated[bool,
                                      typer.Option("--remove", help="Delete the page as well, if the agent wrote it.")] = False) -> None:
     "Switch skills off, mandatory ones too. The page stays where it is."

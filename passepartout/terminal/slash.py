@@ -184,11 +184,11 @@ def only_code(chat: Any, text: str) -> str:
 # %% ../../nbs/terminal/20ad_slash.ipynb #11e3052d
 COMMANDS = {
     "approve": Command(approve, "/approve CODE", "do what was asked about; the code stands beside the question (the code alone does it as well)\n"
-                       "what cannot be taken back wants the words behind it that name what is lost: /approve CODE delete 14 files\n"
-                       "with \"for 1 hour\", \"until 18:00\" or \"until 18:00 in projects/\" behind it: its like as well, until then"),
-    "deny": Command(deny, "/deny CODE", "don't; with words behind it: what you want instead"),
+                       "what cannot be taken back needs the words that name what is lost after the code: /approve CODE delete 14 files\n"
+                       "with \"for 1 hour\", \"until 18:00\" or \"until 18:00 in projects/\" after it: calls like it as well, until then"),
+    "deny": Command(deny, "/deny CODE", "don't do it; words after the code say what you want instead"),
     "pending": Command(pending, "/pending", "what still waits for your answer"),
-    "endorse": Command(endorse, "/endorse CODE", "say that the value a question is about is right, so that the next one with it need not ask for that\nwith the argument's name behind it where there are several, and \"for 1 day\" or \"always\"; it does not answer the question"),
+    "endorse": Command(endorse, "/endorse CODE", "say that the value a question is about is right, so that later calls need not ask about it\nafter the code: the argument's name where there are several, and \"for 1 day\" or \"always\"; it does not answer the question"),
     "attest": Command(attest, "/attest TOOL FIELD…", "say which fields of its results a foreign tool's service answers for, such as each.id each.from=sender"),
     "grants": Command(grants, "/grants", "what runs without asking, and until when"),
     "revoke": Command(revoke, "/revoke ID", "take back what runs without asking"),
@@ -196,11 +196,12 @@ COMMANDS = {
     "undo": Command(undo, "/undo [N]", "take back the last edit, or the last N"),
     "trace": Command(trace, "/trace [N]", "what happened in the last turn, or the last N: proposals, gates, effects"),
     "cost": Command(cost, "/cost", "what was spent today, and what is left of the budgets"),
-    "help": Command(show_help, "/help", "this"),
+    "help": Command(show_help, "/help", "this list"),
     "quit": Command(leave, "/quit", "leave (Ctrl-D does as well)")}
 
 # %% ../../nbs/terminal/20ad_slash.ipynb #8c184d29
 def help_text(commands: Mapping[str, Command]) -> str:
     "All commands, with what can be said without one."
-    rows = (f"{each.usage:<16} " + each.words.replace("\n", "\n" + " " * 17) for each in commands.values())
+    room = "\n" + " " * 17
+    rows = ((f"{each.usage:<16} " if len(each.usage) <= 16 else each.usage + room) + each.words.replace("\n", room) for each in commands.values())
     return "\n".join(["Type what you want, in plain words: what is due this week? / find roof / todo: call Ana by friday", *rows])

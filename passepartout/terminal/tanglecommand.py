@@ -25,7 +25,7 @@ def ledger_path() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "passepartout" / "tangled.json"
 
 # %% ../../nbs/terminal/20g_tanglecommand.ipynb #52aa06cf
-def tangle(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Org pages, Markdown pages or notebooks.")],
+def tangle(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Org pages, Markdown pages or notebooks.")],
            dir_: Annotated[Optional[Path], typer.Option("--dir", "-d", metavar="DIR", help="The only folder that is written to (default: each page's own).")] = None,
            stdout: Annotated[bool, typer.Option("--stdout", help="Print the code instead of writing it.")] = False,
            check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 when a file differs from what its page says.")] = False,

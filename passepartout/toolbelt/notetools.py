@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
+from ..amounts import counted
 from ..agenda import Item, say_day
 from .agendatool import DAYS, NEXT, org_agenda, org_next, org_view, read_clock, read_when
 from .firstlines import QUESTIONS
@@ -74,7 +75,7 @@ def line_part(line: str, number: int, column: int, most: int) -> str:
     "The part of a line that begins with its character number `column`, at most `most` characters, and how to read on in it."
     part = line[column - 1:column - 1 + most]
     left = len(line) - (column - 1) - len(part)
-    if not part and column > 1: return f"(Line {number} has {len(line):,} characters; there is no column {column}.)"
+    if not part and column > 1: return f"(Line {number} has {counted(len(line), 'character')}; there is no column {column}.)"
     more = f"… ({left:,} more characters in this line: read on with start {number} and column {column + len(part)})" if left > 0 else ""
     return "…" * (column > 1) + part + more
 
