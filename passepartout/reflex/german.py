@@ -227,6 +227,8 @@ _DAYS = (
     (r"wann (?:treffe|sehe|besuche|treffen|sehen|besuchen) (?:ich|wir) (?:mich mit |uns mit )?(?P<what>.+?)(?: wieder| mal)?", "when do I meet {what}"),
     (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
+
+# %% ../../nbs/reflex/german.ipynb #33623d68
 _OPEN_TASKS = (
     (r"(?:was|welche (?:aufgaben|termine)) (?:wiederholt|wiederholen|kommt|kommen) (?:sich|(?:immer )?wieder)(?: alles)?|(?:zeige?(?: mir)? )?(?:alle |meine |die )*wiederkehrenden? (?:aufgaben|termine)", "what repeats"),
     (r"was (?:habe?|haben) (?:ich|wir) noch (?:alles )?zu (?:tun|erledigen|machen)|was fehlt noch|was muss noch (?:gemacht|erledigt) werden", "all open tasks"),
