@@ -8,7 +8,8 @@ from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.conditions import PassepartoutError
 from passepartout.gates.permissions import opened_verdict
-from passepartout.consent.grants import Grant, GrantRefused, canonical, covers, in_words, offer, read_until, usual_scope
+from passepartout.consent.grants import Grant, GrantRefused, Grants, canonical, covers, in_words, offer, read_until, usual_scope
+from passepartout.journal import Journal
 from passepartout.messages import ApprovalRequired, Signal
 from passepartout.rulefile import spelled_places
 from passepartout.rules import UNREADABLE
@@ -445,6 +446,19 @@ def test_any_words_are_a_time_within_a_month_or_are_refused(text):
     try: end, _ = read_until(text, now)
     except GrantRefused: return
     assert now < end <= now + timedelta(days=30)
+
+
+def test_of_two_grants_the_one_that_is_named_is_taken_back():
+    grants = Grants(Journal.open(":memory:", clock=lambda: 1000.0))
+    first, second = (grants.give(offer(SEND, {"to": name, "text": "hi", "copy": None, "when": 1}, PLACES, "main", 5000.0), name, "person") for name in ("ana", "bob"))
+    assert grants.revoke(second.id, "person") == second and grants.standing() == [first]
+
+
+def test_words_are_free_in_what_can_be_taken_back_and_in_nothing_else():
+    "A tool of this machine that neither edits notes nor only reads may do anything with its words."
+    asked = {"path": "a/b.org", "text": "hi", "flag": False, "tags": None}
+    other = Tool("save", "", [*EDIT.parameters], lambda args: "", effects=EDIT.effects)
+    assert [offer(tool, asked, PLACES, "main", 5000.0).free for tool in (EDIT, other)] == [("text", "flag", "tags"), ()]
 
 
 def test_a_secret_is_not_put_on_the_record(memex):

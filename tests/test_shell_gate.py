@@ -266,10 +266,39 @@ def test_what_is_refused(text, roots, memex):
     "dos2unix OUT/secret", "gzip OUT/secret", "gzip -r OUT", "bzip2 OUT/secret", "xz OUT/secret", "zstd --rm OUT/secret", "tar xf a.tar -C OUT", "tar -COUT -xf a.tar", "tar xfC a.tar OUT", "tar --remove-files -cf a.tar OUT", "tar cf OUT/secret a", "unzip -o a.zip -d OUT", "zip -m a.zip OUT/secret", "7z x a.7z -oOUT", "curl -o OUT/secret https://x", "wget -O OUT/secret https://x", "scp a@b:c OUT/secret", "iconv -o OUT/secret a",
     "uniq a OUT/secret", "strip /usr/bin/ls", "install a OUT/secret", "cp -tOUT src/secret", "cp -r src/. OUT", "mv OUT/secret x", "git -C OUT clean -fdx", "git --work-tree=OUT checkout -- .", "find OUT -exec sed -i p {} +", "find OUT -name x -exec chattr +i {} ;", "find . -fprint OUT/secret", "sudo sed -i p OUT/secret", "bash -c 'sed -i p OUT/secret'", "ls & sed -i p OUT/secret", "sed -i p OUT/*", "sed -i p OUT/s?cret", "vim -c '!sed -i p OUT/secret'",
     "python3 -c 'import os; os.remove(\"OUT/secret\")'", "python3 -c 'open(\"OUT/secret\", \"w\")'", "find OUT | xargs chattr +i", "sort --output=OUT/secret a", "fallocate -p -l 9 OUT/secret", "truncate -s 0 OUT/secret",
-    "mount --bind src OUT", "mount /dev/sdb1 OUT", "umount OUT", "split -b 9 a OUT/se", "csplit -f OUT/se a 3", "sqlite3 OUT/secret 'delete from a'", "sqlite3 -cmd 'drop table a' OUT/secret 'select 1'", "ssh -E OUT/secret host ls", "strace -o OUT/secret ls", "newtool --out-dir=OUT a", "newtool --output OUT/secret a", "newtool -oOUT/secret a", "gs -sOutputFile=OUT/secret a", "sudo newtool --log-file OUT/secret", "exiftool -overwrite_original OUT/secret", "tcpdump -w OUT/secret"])
+    "mount --bind src OUT", "mount /dev/sdb1 OUT", "umount OUT", "split -b 9 a OUT/se", "csplit -f OUT/se a 3", "sqlite3 OUT/secret 'delete from a'", "sqlite3 -cmd 'drop table a' OUT/secret 'select 1'", "ssh -E OUT/secret host ls", "strace -o OUT/secret ls", "newtool --out-dir=OUT a", "newtool --output OUT/secret a", "newtool -oOUT/secret a", "gs -sOutputFile=OUT/secret a", "sudo newtool --log-file OUT/secret", "exiftool -overwrite_original OUT/secret", "tcpdump -w OUT/secret",
+    "make -C OUT install", "make -COUT", "ninja -C OUT", "cmake --install build --prefix OUT", "cmake --build OUT", "docker run -v $PWD/OUT:/h alpine ls", "docker run -vOUT:/h alpine ls", "podman run --volume=OUT:/h:z x", "docker run --mount type=bind,src=OUT,dst=/h x", "docker run -v /:/h x", "git clone https://x OUT", "git init OUT", "git -C OUT pull", "git --git-dir=OUT commit -m x", "javac -d OUT a.java", "pip install --prefix OUT x", "npm --prefix OUT install", "cargo install --root OUT x", "virtualenv OUT", "exec 3<>OUT/secret; echo x >&3",
+    "emacs --batch --eval '(delete-file \"OUT/secret\")'", "ssh localhost touch OUT/secret", "ssh -p 22 me@127.0.0.1 'sed -i p OUT/secret'", "ssh -o ProxyCommand='chattr +i OUT/secret' host ls"])
 def test_nothing_that_is_there_outside_is_changed_by_whatever_program(text, roots, memex):
     "One border for all of them: what `rm -r` must not take away, no program edits, fills, moves, locks or writes over."
     assert level(text.replace("OUT", "../outside"), roots) == DENY, text
+
+
+@pytest.mark.parametrize("text", ["alias ls=rm; ls -rf /usr", "alias ls='rm -f'; ls -r /usr", "hash -p /bin/rm ls; ls -rf /usr", "BASH_CMDS[ls]=/bin/rm; ls -rf /usr", "cp /bin/rm x; ./x -rf /usr", "cp -p /bin/rm src/; src/rm -rf /usr", "mv rm x && x -rf /usr", "ln -sf /bin/rm ls; ./ls -rf /usr", "ln /bin/rm x; sudo ./x -rf /usr", "install -m755 /bin/rm x; timeout 5 ./x -rf /usr", "cd src; ln -s /bin/rm x; cd ..; src/x -rf /usr",
+                                  "f() { rm \"$@\"; }; f -rf /usr", "/bin/r? -rf /usr", "/bin/[r]m -rf /usr", "/b?n/r* -rf /usr", "{rm,-rf,/usr}", "ls; {rm,-rf,/usr}", "ls && {chmod,-R,777,/usr}", "ln -s / l; rm -rf l/usr", "ln -s /usr l && rm -rf l/", "ln -sfn / src/l; rm -rf ./src/l/usr", "ln -s ../outside l; touch l/secret", "ln -s ../outside/secret l; sed -i p l", "mount --bind /usr src; rm -rf src", "mount -o bind /usr src; find src -delete", "bash -c 'ln -s / l; rm -rf l/usr'", "if true; then alias ls=rm; fi; ls -rf /usr"])
+def test_another_name_for_a_program_or_a_place_changes_no_refusal(text, roots):
+    assert level(text, roots) == DENY, text
+
+
+@pytest.mark.parametrize("text", ["alias ls='ls -la'; ls /usr", "hash -p /bin/ls l; l /usr", "cp /bin/rm x; cat x", "cp ../outside/secret c; ls c", "ln -s ../outside l; ls l", "ln -s a l; rm -rf l", "./r* src", "{a,b}", "echo {rm,-rf,/usr} > c", "mount --bind src trips; ls trips", "cp a c; git commit -m 'rm -rf /usr was wrong'", "ln -s ../outside l; git commit -m 'rm -rf /usr was wrong'", "mv a rm; ls", "cp -r src trips; rm -r trips/src"])
+def test_another_name_for_what_is_harmless_is_no_reason_to_refuse(text, roots):
+    assert level(text, roots) != DENY, text
+
+
+def test_a_container_that_is_made_for_one_command_is_nobodys_loss(roots):
+    assert [level(text, roots) for text in ("docker run --rm -it ubuntu bash", "docker rm x", "docker volume rm x", "docker system prune")] == [ASK, CONFIRM, CONFIRM, CONFIRM]
+
+
+def test_very_many_other_names_hold_nobody():
+    from passepartout.shell.standfor import called, in_other_names, stand_ins
+    from passepartout.shell.within import another_machine, commands_within
+    for unit in ("alias a=b ", "ln -s a b; ", "hash -p a b ", "BASH_CMDS[a]=b ", "cp a ", "alias " + "x" * 60, "{a,", "ssh -p "):
+        text = (unit * 40_000)[:16_000]
+        began = time.process_time()
+        names = stand_ins(text, commands := commands_within(text, {}))
+        for words in commands: in_other_names(words, *names)
+        another_machine(text.split()), called("*?" * 30, ["rm" * 50]), called("[a-z]*" * 9 + "!", ["r" * 200])
+        assert time.process_time() - began < 2, unit
 
 
 def test_the_verb_of_git_is_no_word_behind_it(roots):
@@ -278,7 +307,8 @@ def test_the_verb_of_git_is_no_word_behind_it(roots):
 
 @pytest.mark.parametrize("text", ["sed -i s/a/b/ a", "sed -i s/how/etc/ a", "sed -i '/x.*/d' a", "sed -i -e '/etc/d' a", "sed -i 's#/usr#/opt#' a", "sed -n p OUT/secret", "perl -pi -e '/usr/ and print' a", "touch OUT/new", "mkdir OUT/new", "cp -r src OUT", "cp OUT/secret c", "rsync -a OUT/ src/", "rsync -an --delete src/ OUT", "rsync -a src/ host:/usr/", "tar -COUT -cf c.tar .", "tar tf OUT/secret", "tar xf OUT/secret -C src", "gzip -c OUT/secret", "gzip -l OUT/secret", "gzip -k OUT/secret", "unzip -l OUT/secret",
     "unzip OUT/secret -d src", "zip c.zip OUT/secret", "7z l OUT/secret", "curl -o c https://x", "wget https://x", "scp OUT/secret a@b:c", "uniq OUT/secret c", "vim OUT/secret", "diff OUT/secret a", "chmod +x src/main.py", "chmod --reference=OUT/secret a", "git -C OUT log", "find OUT -exec cat {} +", "sed -i p /tmp/x", "git commit -m 'sed -i p /etc/passwd'", "echo 'sed -i p OUT/secret' > c", "patch -p1 -i OUT/secret", "black src", "python3 -c 'print(open(\"OUT/secret\").read())'", "python3 -c 'import shutil; shutil.rmtree(\"./src\")'", "ln -s OUT/secret l", "touch -r OUT/secret a", "sort -o /dev/stdout a", "ls | tee /dev/stderr", "curl -so /dev/fd/1 https://x",
-    "split -b 9 OUT/secret src/part-", "sqlite3 OUT/secret 'select 1'", "sqlite3 -readonly OUT/secret 'delete from a'", "newtool -o c OUT/secret", "newtool --stdout OUT/secret", "newtool --output=OUT/new a", "unzip -o OUT/secret", "exiftool OUT/secret", "ssh -i OUT/secret -o ControlPath=none host ls", "echo 'split OUT/secret' > c", "pytest --output=build -q"])
+    "split -b 9 OUT/secret src/part-", "sqlite3 OUT/secret 'select 1'", "sqlite3 -readonly OUT/secret 'delete from a'", "newtool -o c OUT/secret", "newtool --stdout OUT/secret", "newtool --output=OUT/new a", "unzip -o OUT/secret", "exiftool OUT/secret", "ssh -i OUT/secret -o ControlPath=none host ls", "echo 'split OUT/secret' > c", "pytest --output=build -q", "make -nC OUT", "make -C src", "cmake -S . -B build -DCMAKE_INSTALL_PREFIX=OUT", "docker run -v OUT:/h:ro x", "docker run --mount type=bind,src=OUT,dst=/h,readonly x", "docker run -v src:/h x", "git clone OUT", "git clone OUT c", "git -C OUT config --get x", "git -C OUT stash list", "git -C OUT add --dry-run .", "git commit -C HEAD", "javac -cp OUT/secret -d build a.java",
+    "ssh host touch OUT/secret", "ssh -p 22 me@host 'sed -i p OUT/secret'", "ssh host cp a OUT/secret", "sudo ssh host chattr +i OUT/secret", "cp OUT/secret c && sed -i p c", "cp OUT/secret c; rm c", "ln -s OUT/secret l; rm l", "ln -s OUT l; cat l/secret"])
 def test_what_only_reads_outside_or_makes_something_new_is_asked_about(text, roots, memex): assert READ < level(text.replace("OUT", "../outside"), roots) < DENY, text
 
 

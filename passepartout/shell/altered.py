@@ -101,6 +101,17 @@ exiftool | -overwrite_original -overwrite_original_in_place -delete_original | |
 unsquashfs | !-l !-ll !-s | -d -dest -e -f | -d -dest
 dpkg-deb | -x --extract -X --vextract -R --raw-extract -e --control | | rest
 script | | -c -m -E -t? | first
+make gmake | !-n !--just-print !--dry-run !-q !--question | -C --directory -f --file -j -l -o -W -I | -C --directory
+ninja samu | !-n !-t | -C -f -j -k -l -d -w | -C
+cmake | !-E !-P !-N | -B -S -C -G -D? -U -T -A --build --install --prefix --config --component --target -t -j --parallel --preset | -B --build --prefix
+javac scalac kotlinc | | -d -s -h -cp -classpath --class-path -p --module-path -sourcepath --source-path --release -source -target -encoding -processor -processorpath | -d -s -h
+pip pip3 pipx | install uninstall | --prefix --root -t --target -r -c -e -i --index-url --extra-index-url --python | --prefix --root -t --target
+npm pnpm yarn bun | install i ci add remove uninstall update upgrade rebuild link prune dedupe run | --prefix -C --dir --cwd -w --workspace | --prefix -C --dir --cwd
+cargo | install uninstall | --root --version --git --branch --path --target-dir | --root
+virtualenv | | -p --python --prompt | all
+git | clone | -C -c --git-dir --work-tree -b --branch -o --origin -u --upload-pack --depth --reference --template --config -j --jobs --filter --separate-git-dir --shallow-since --shallow-exclude | third --separate-git-dir
+git | init | -C -c --git-dir --work-tree -b --initial-branch --template --separate-git-dir --object-format --shared | second --separate-git-dir
+git | add am apply cherry-pick commit fetch gc merge mv pull rebase repack restore revert rm update-ref !--dry-run !--check !--stat | -C -c --git-dir --work-tree -m -F | -C --git-dir --work-tree
 """
 
 # %% ../../nbs/shell/altered.ipynb #c1564e14
@@ -152,10 +163,23 @@ def _where_to(name: str, words: Sequence[str]) -> list[str]:
         elif lone and word[:2] == "-o": found.append(word[2:] or after)
     return found
 
+# %% ../../nbs/shell/altered.ipynb #eef98476
+_VOLUME, _BOUND = Regex(r"([/~.][^:]*):/[^:]*(?::(.*))?"), Regex(r"(?:source|src)=([^,]*)")
+
+def _given_folders(words: Sequence[str]) -> list[str]:
+    "The folders of this machine that the words of a `docker run` let a container write in."
+    found = []
+    for word, after in zip(words, [*words[1:], ""]):
+        key, sign, value = word.partition("=")
+        value = value if sign and key[:1] == "-" else word[2:] if word[:2] == "-v" and len(word) > 2 else after
+        if (key in ("-v", "--volume") or word[:3] in ("-v/", "-v~", "-v.")) and (given := _VOLUME.fullmatch(value)) and "ro" not in (given[2] or "").split(","): found.append(given[1])
+        if key == "--mount" and (given := _BOUND.search(value)) and "type=bind" in value and not {"readonly", "ro", "readonly=true", "ro=true"} & set(value.split(",")): found.append(given[1])
+    return found
+
 # %% ../../nbs/shell/altered.ipynb #10bcc24c
 def altered(name: str, words: Sequence[str]) -> list[str]:
     "Those names among `words` that the program `name` would change."
-    found = [*(_by_script(words) if name == "sed" else _by_sql(words) if name == "sqlite3" else ()), *_where_to(name, words)]
+    found = [*(_by_script(words) if name == "sed" else _by_sql(words) if name == "sqlite3" else _given_folders(words) if name in ("docker", "podman", "nerdctl") else ()), *_where_to(name, words)]
     if name in ("tar", "bsdtar"): words = _spread(words)
     for when, valued, what in _lines().get(name, ()):
         operands, given = options_of(words, valued)
@@ -170,7 +194,7 @@ def _meant(what: str, operands: list[str], given: Mapping[str, list[str]]) -> li
     "The names that one word of a line of the list means."
     more = "*" * (what[-1] == "*")
     if what[0] == "-": return [value + more for option, values in given.items() if option == what.rstrip("*") for value in values]
-    if more: return [operand + more for operand in operands[1:2]]
+    if what in ("second*", "second", "third"): return [operand + more for operand in operands[1 + (what == "third"):][:1]]
     kind, _, instead = what.partition("/")
     if kind == "rest": return operands if instead and any(option in given for option in instead.split(",")) else operands[1:]
     return {"all": operands, "first": operands[:1], "last": operands[-1:], "onto": operands[1:][-1:]}[kind]

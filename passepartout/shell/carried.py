@@ -23,7 +23,7 @@ from .script import BUILTINS, Simple
 from .standfor import without_braces
 from .table import lookup
 from .talk import may_carry
-from .within import SHELLS, STARTERS, WRITES, printed, says, several, spelt_plainly
+from .within import SHELLS, STARTERS, WRITES, another_machine, printed, says, several, spelt_plainly
 
 # %% ../../nbs/shell/carried.ipynb #5815379c
 _ESCAPED, _BREAKS, _APART, _QUOTES = Regex(r"\\[nrt]"), Regex(r"[;&|\n(){}\[\]`]|\$\("), Regex(r"[\s,]+"), Regex(r"[\"']")
@@ -59,7 +59,7 @@ def _begun(words: Sequence[str], starters: frozenset = STARTERS | SHELLS) -> Ite
 _DELETES = Regex(r"""(?i)\b(?:rm|remove|delete|unlink)(?:_?-?(?:r_?f|tree|dir|directory|all|sync|folder)\w*)[^\w/~.]{1,4}(?P<place>[/~][^"'`\s,)]*)""")
 
 # %% ../../nbs/shell/carried.ipynb #6762f58b
-_ALTERS = (Regex(r"""\b(?:remove|unlink|rename|replace|truncate|chmod|chown|lchown|rmdir|move|copyfile|delete|rm|write_?[Ff]ile|append_?[Ff]ile|(?:Remove|Rename|WriteFile|Truncate)\w{0,4})(?:Sync)?[^\w/~.]{1,4}(?P<place>[/~.][^"'`\s,)]*)"""),
+_ALTERS = (Regex(r"""\b(?:remove|unlink|rename|replace|truncate|chmod|chown|lchown|rmdir|move|copyfile|delete|rm|(?:delete|rename|write|append-to)-file|write_?[Ff]ile|append_?[Ff]ile|(?:Remove|Rename|WriteFile|Truncate)\w{0,4})(?:Sync)?[^\w/~.]{1,4}(?P<place>[/~.][^"'`\s,)]*)"""),
            Regex(r"""\b[oO]pen\w{0,6}\(\s{0,4}["'](?P<place>[/~.][^"'`\s,)]*)["'],\s{0,4}(?:mode=)?["'](?:[wax>]|r\w?\+)"""),
            Regex(r"""\bPath\(["'](?P<place>[/~.][^"'`\s,)]*)["']\)\.(?:unlink|write_|rename|replace|chmod|rmdir|touch|open\(["'][wax])"""))
 
@@ -123,8 +123,12 @@ def _lost(declared: Program, words: Sequence[str]) -> bool:
 
 # %% ../../nbs/shell/carried.ipynb #b3f49e4c
 def carried_texts(name: str, words: Sequence[str]) -> list[str]:
-    "Those of the `words` of a command that its program may carry out, and in which there is more than one word."
-    return several(_unknown(name, may_carry(name, words)))
+    "Those of the `words` of a command that its program may carry out here, and in which there is more than one word."
+    return several(_unknown(name, may_carry(name, _of_this_machine(name, words))))
+
+def _of_this_machine(name: str, words: Sequence[str]) -> Sequence[str]:
+    "The words without those that `ssh` hands on to another machine."
+    return words[:begins - 1] if name == "ssh" and (begins := another_machine([name, *words])) else words
 
 # %% ../../nbs/shell/carried.ipynb #8017c710
 def names_given(commands: Sequence[Sequence[str]]) -> list[str]:
@@ -145,7 +149,7 @@ def shell_parts(text: str) -> list[str]:
 # %% ../../nbs/shell/carried.ipynb #ffd7dd03
 def harm_in_words(name: str, words: Sequence[str], places: Places, home: str = "~") -> tuple[int, str] | None:
     "(level, sentence) when the program `name`, which may do anything, would destroy something by carrying out its `words`."
-    unknown = _unknown(name, may_carry(name, words))
+    unknown = _unknown(name, may_carry(name, _of_this_machine(name, words)))
     found = [harm_carried(text, places, home) for text in several(unknown)]
     started = [at + 1 for at, word in enumerate(unknown[:64]) if name == "find" and word in ("-exec", "-execdir", "-ok", "-okdir")]          # each of them
     together = _gravest([each for at in started or [int(name == "git")] for each in _begun(unknown[at:], SHELLS)], places)                # git's own first word is git's

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/shell/findings.html.md"""
 
 # %% auto #0
 __all__ = ['Findings', 'judge_variables', 'judge_redirections', 'harm_inside', 'harm_said', 'harm_of_saying', 'harm_of_doing',
-           'harm_in_pipeline', 'harm_in_files', 'harm_in_text']
+           'harm_in_pipeline', 'harm_in_files', 'harm_in_text', 'harm_in_other_names']
 
 # %% ../../nbs/shell/findings.ipynb #c3b8b34e
 import re
@@ -17,13 +17,13 @@ from ..lazy import Regex
 from ..messages import NOTHING
 from ..oneline import shown
 from .carried import carried_texts, harm_carried, harm_in_words, names_given, shell_parts, told_to, written_and_used
-from .harm import ASK, CONFIRM, DENY, READ, harm, scratch
+from .harm import ASK, CONFIRM, DENY, READ, destroyers, harm, scratch
 from .places import Places
 from .installed import pinned
 from .programs import Program
 from .script import Redirect, Simple
-from .standfor import given_values, named_anew, readings, without_braces
-from .within import SHELLS, STARTERS, WRITES, carries_out, commands_within, keeps, leads_on, lines_to, loose_texts, says, takes_names, texts_said
+from .standfor import called, given_values, in_other_names, named_anew, readings, stand_ins, without_braces
+from .within import SHELLS, STARTERS, WRITES, another_machine, carries_out, commands_within, keeps, leads_on, lines_to, loose_texts, says, takes_names, texts_said
 from .words import Impure
 from .writings import other_writings
 
@@ -48,7 +48,7 @@ class Findings:
     def beside(self) -> "Findings":
         "Empty findings about something seen from the same place."
         made = Findings(self.roots, self.places.here)
-        made.known, made.left = self.known, self.left
+        made.known, made.left, made.places.elsewhere = self.known, self.left, self.places.elsewhere
         return made
 
     @property
@@ -120,12 +120,25 @@ def harm_inside(findings: Findings, words: Sequence[str], depth: int = 0) -> Non
     for at, word in enumerate(words[:64]):
         base = word.rpartition("/")[2]
         if word.startswith("-") and base not in SHELLS: continue
+        if base == "ssh" and depth < 2 and (begins := another_machine(words[at:])):
+            return _elsewhere(findings, words[at:at + begins], words[at + begins:], depth + 1)
         if base in SHELLS:
             return harm_in_text(findings, _given_to(words[at + 1:]), depth + 1) if depth < 2 else None
         for line in lines_to(words[at:]) if depth < 2 else (): harm_in_text(findings, line, depth + 1)
         if base not in STARTERS and re.fullmatch(r"[\w.+-]+", base):
             for rest in _from_folders(words[:at], words[at + 1:]):
                 if found := harm(base, rest, findings.places): findings.add(*found)
+
+# %% ../../nbs/shell/findings.ipynb #2b28101e
+def _elsewhere(findings: Findings, here: Sequence[str], words: Sequence[str], depth: int) -> None:
+    "The harm of `words` that another machine carries out; the words in front of them, from `here`, may name a program of this one."
+    for line in lines_to(here): harm_in_text(findings, line, depth)
+    inner = findings.beside()
+    inner.places.elsewhere = True
+    harm_in_text(inner, " ".join(words), depth)
+    harm_inside(inner, words, depth)
+    harm_said(inner, carried_texts("", words), depth)
+    for reason, level in inner.found.items(): findings.add(level, reason)
 
 # %% ../../nbs/shell/findings.ipynb #bbca3835
 def _from_folders(before: Sequence[str], words: Sequence[str]) -> list[list[str]]:
@@ -185,15 +198,31 @@ def _given_to(words: Sequence[str]) -> str:
 # %% ../../nbs/shell/findings.ipynb #0e8ecd71
 def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = False) -> None:
     "Look for harm in every command of a text that a shell is to carry out; or, `guessed`, that may be one and may be anything else."
-    here, left, given, anew = "", [], given_values(text), named_anew(text)
-    for words in commands_within(text, findings.known):
+    given, anew = given_values(text), named_anew(text)
+    for words, here in _where_each_stands(findings, commands := commands_within(text, findings.known)):
+        for tried, reading in enumerate(readings(words[:256], given) if findings.left[1] > 0 else ()):
+            _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed, anew)
+    if not guessed: harm_in_other_names(findings, text, commands, depth)
+    harm_said(findings, [*loose_texts(text, findings.known), *_from_files(commands_within(text, findings.known) if ">" in text or "tee" in text else ())], depth)
+
+# %% ../../nbs/shell/findings.ipynb #ef9849b9
+def _where_each_stands(findings: Findings, commands: Sequence[Sequence[str]]) -> Iterator[tuple[Sequence[str], str]]:
+    "Each command with the folder in which it stands; nothing for that where the line itself does."
+    here, left = "", []
+    for words in commands:
         if words == ["("]: left.append(here)
         elif words == [")"]: here = left.pop() if left else ""
         elif words[0] in ("cd", "pushd"): here = _gone(here, words[1:], findings.home)
-        else:
-            for tried, reading in enumerate(readings(words[:256], given) if findings.left[1] > 0 else ()):
-                _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed, anew)
-    harm_said(findings, [*loose_texts(text, findings.known), *_from_files(commands_within(text, findings.known) if ">" in text or "tee" in text else ())], depth)
+        else: yield words, here
+
+# %% ../../nbs/shell/findings.ipynb #3a50d431
+def harm_in_other_names(findings: Findings, text: str, commands: Sequence[Sequence[str]] | None = None, depth: int = 0) -> None:
+    "Look for what is refused when the programs and places in a `text` are called by their own names."
+    commands = commands_within(text, findings.known) if commands is None else commands
+    programs, leads = stand_ins(text, commands)
+    for words, here in _where_each_stands(findings, commands):
+        if other := in_other_names(words, programs, leads, STARTERS): _harm_of(findings, other, here, depth, DENY, False)
+        for name in called(words[0], destroyers()): _harm_of(findings, [name, *words[1:]], here, depth, DENY, False)
 
 # %% ../../nbs/shell/findings.ipynb #3df5719e
 def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:

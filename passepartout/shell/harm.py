@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/shell/harm.html.md"""
 
 # %% auto #0
 __all__ = ['READ', 'ASK', 'CONFIRM', 'DENY', 'listed', 'scratch', 'outside', 'spoils', 'operands_of', 'overwritten',
-           'thrown_away', 'destroys', 'there_outside', 'harm', 'nothing_there']
+           'thrown_away', 'destroys', 'destroyers', 'there_outside', 'harm', 'nothing_there']
 
 # %% ../../nbs/shell/harm.ipynb #1ffc5629
 import os
@@ -143,7 +143,7 @@ def _values(words: Sequence[str], short: str, long: str) -> list[str]:
 # %% ../../nbs/shell/harm.ipynb #a4b59d16
 def _filled(names: Sequence[str], places: Places) -> list[str]:
     found = []
-    for name in names[:64]:
+    for name in names[:64] if not places.elsewhere else ():
         try: place = places.place(name)
         except PathRefused: continue
         if place.kind == "file" and os.path.getsize(place.path): found.append(name)
@@ -177,6 +177,7 @@ def _passing(name: str, places: Places) -> bool:
 # %% ../../nbs/shell/harm.ipynb #26686478
 def _far(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
     "Refused when something outside would be gone or written over, as by `rm -r` and `>`."
+    if places.elsewhere: return None
     sources, target = _from_to(words) if name in ("mv", "cp", "install", "ln") else ([], "")
     if name == "mv" and (far := outside([each for each in sources if _there(each, places)], places)): return DENY, f"It moves away {far}."
     if name == "ln" and not _flags(words, "f", "--force") or sources and _flags(words, "nbu", "--no-clobber", "--backup", "--update", valued="tSgmo"): return None
@@ -231,9 +232,16 @@ _RULES = {**{name: partial(_copies, name=name) for name in ("mv", "cp", "install
 _VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prune|drop|terminate|uninstall|wipe|erase|flush|clear|cleanup|reset"
                r"|revoke|forget|shutdown|reboot|poweroff|halt|force|overwrite)(?:[-:=/]\S*)?", re.I)
 
+_CONTAINERS = frozenset("docker podman nerdctl docker-compose podman-compose kubectl".split())
+
 def destroys(name: str) -> bool:
     "Whether a program of this name has a rule of its own here, so that its name alone says what is meant."
     return name in _RULES or name.startswith("mkfs") or alters(name)
+
+# %% ../../nbs/shell/harm.ipynb #449b6c32
+def destroyers() -> list[str]:
+    "The names of the programs for which there is a rule here."
+    return [*_RULES]
 
 # %% ../../nbs/shell/harm.ipynb #4a0ec2e2
 def there_outside(names: Sequence[str], places: Places) -> str | None:
@@ -247,7 +255,7 @@ def _path(name: str, places: Places) -> str: return os.path.join(places.here or 
 
 def _there(name: str, places: Places) -> bool:
     "Whether something is there under this name, or the folder in front of a pattern in it."
-    if len(name) > 4_000 or "\0" in name: return False
+    if len(name) > 4_000 or "\0" in name or places.elsewhere: return False
     if (found := _PATTERN.search(name)) and not name[:found.start()].rpartition("/")[1]: return False
     return os.path.lexists(_path(name[:found.start()].rpartition("/")[0] + "/" if found else name, places))
 
@@ -265,6 +273,7 @@ def _ruled(base: str, words: Sequence[str], places: Places) -> tuple[int, str] |
     "What the rule for a program says of its words, and the words themselves where there is none."
     if base.startswith("mkfs"): return _disk(words, places)
     if rule := _RULES.get(base): return rule(words, places)
+    if base in _CONTAINERS: words = [word for word in words if word != "--rm"]              # what goes is the container, made for this
     if any(len(word) < 200 and (word.lower() == "format" or _VERBS.fullmatch(word)) for word in words[:32]):
         return CONFIRM, f"{shown(base)} seems to destroy something."
     return None

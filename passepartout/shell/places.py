@@ -20,8 +20,9 @@ from .words import Impure, component
 MOST_ENTRIES = 10_000                           # that the patterns of one line look at, all of them together
 
 class Places:
-    "The folder that a script stands in, and questions about names as seen from there. `looked`: the folders that were listed for a pattern."
+    "The folder that a script stands in, and questions about names as seen from there. `looked`: the folders that were listed for a pattern. `elsewhere`: the names are those of another machine, of which nobody knows what is there."
     looked: frozenset[str] = frozenset()
+    elsewhere = False
 
     def __init__(self, roots: Sequence[Root], most: int = 512, entries: list[int] | None = None):
         self.roots, self.here, self.left, self.entries = roots, "", most, [MOST_ENTRIES] if entries is None else entries

@@ -6,10 +6,11 @@ Docs: https://example.org/passepartout/shell/within.html.md"""
 
 # %% auto #0
 __all__ = ['STARTERS', 'TAKE_LINES', 'BY_OPTION', 'SHELLS', 'MOST', 'MOST_INNER', 'WRITES', 'spelt_plainly', 'plain_word',
-           'words_of', 'lines_to', 'body_of', 'given_texts', 'printed', 'keeps', 'several', 'says', 'loose_texts',
-           'commands_within', 'takes_names', 'carries_out', 'leads_on', 'texts_said']
+           'words_of', 'lines_to', 'another_machine', 'body_of', 'given_texts', 'printed', 'keeps', 'several', 'says',
+           'loose_texts', 'commands_within', 'takes_names', 'carries_out', 'leads_on', 'texts_said']
 
 # %% ../../nbs/shell/within.ipynb #a606f91d
+import platform
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -79,6 +80,19 @@ def lines_to(words: Sequence[str]) -> list[str]:
     behind = lambda word, before: _OPTION.fullmatch(before) or word[:1] == "-" and (found := _OPTION.match(word)) and len(found[0]) < len(word)
     return [word[_OPTION.match(word).end():] if word[:1] == "-" and _OPTION.match(word) else word for before, word in zip(words[:63], words[1:64])
             if any(map(str.isspace, word)) and (name in TAKE_LINES or behind(word, before))]
+
+# %% ../../nbs/shell/within.ipynb #364cd362
+_ITSELF, _VALUED = Regex(r"(?:[^@]*@)?(?:localhost(?:\.localdomain)?|127\.[\d.]+|::1|\[::1\]|0(?:\.0\.0\.0)?)"), frozenset("BbcDEeFIiJLlmOopQRSWw")
+
+def another_machine(words: Sequence[str]) -> int:
+    "Where among the `words` of an `ssh` those for another machine begin; 0 when there are none, or it is this machine."
+    at = 1
+    while at < len(words) and words[at][:1] == "-" and words[at] != "--":
+        valued = next((n for n, letter in enumerate(words[at]) if letter in _VALUED), 0)
+        at += 2 if valued == len(words[at]) - 1 else 1
+    at += words[at:at + 1] == ["--"]
+    if len(words) <= at + 1 or words[0].rpartition("/")[2] != "ssh": return 0
+    return 0 if _ITSELF.fullmatch(words[at].removeprefix("ssh://").partition("/")[0]) or words[at].rpartition("@")[2] == platform.node() else at + 1
 
 # %% ../../nbs/shell/within.ipynb #f2a551fa
 def body_of(node: Any) -> str:
@@ -232,11 +246,14 @@ def _writes(node: Any, known: Mapping[str, str | None]) -> list[str]:
     return [sign, plain_word(_text(node.children[-1]), known)] if sign and node.children[-1].is_named and node.children[-1].type != "number" else []
 
 # %% ../../nbs/shell/within.ipynb #36b6d12c
+_BRACED = Regex(r"(^|[;&|(\n])[ \t]{0,9}\{([^{}\s;]{0,200}?,[^{}\s;]{0,200})\}")
 _NOT = Regex(r"(?:!|\bcoproc)(?=\s)")           # changes nothing in which commands there are, and the parser stumbles over what stands behind it
 
 def _looked_at(text: str) -> Any:
     "The tree of a text, without line ends that a shell passes over and without words that change nothing in which commands there are."
-    return tree_of(_NOT.sub(" ", text.replace("\\\n", "")).encode("utf-8", "surrogateescape"), whole=False)
+    text = _NOT.sub(" ", text.replace("\\\n", ""))
+    if "{" in text and "," in text: text = _BRACED.sub(lambda found: found[1] + found[2].replace(",", " "), text)
+    return tree_of(text.replace("<>", " >").encode("utf-8", "surrogateescape"), whole=False)
 
 # %% ../../nbs/shell/within.ipynb #86e34291
 def commands_within(text: str, known: Mapping[str, str | None], left: list[int] | None = None) -> list[list[str]]:
