@@ -104,6 +104,7 @@ def stand_ins(text: str, commands: Sequence[Sequence[str]]) -> tuple[dict[str, s
     programs, leads = {}, {}
     for alias, what, path, hashed, key, value in _CALLED.findall(text): programs[alias or hashed or key] = what or path or value
     for words in commands:
+        if "alias" in words[:4]: programs |= {name: what.split()[0].lstrip("\\") for name, sign, what in (word.partition("=") for word in words[:64]) if what.strip()}
         at = next((at for at, word in enumerate(words[:8]) if word.rpartition("/")[2] in _GIVES), None)
         if at is None or len(names := [word for word in words[at + 1:at + 9] if word[:1] != "-"][-2:]) < 2: continue
         (old, new), name, options = names, words[at].rpartition("/")[2], "".join(word for word in words[at + 1:at + 9] if word[:1] == "-")
