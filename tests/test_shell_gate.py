@@ -275,7 +275,8 @@ def test_nothing_that_is_there_outside_is_changed_by_whatever_program(text, root
 
 
 @pytest.mark.parametrize("text", ["alias ls=rm; ls -rf /usr", "alias ls='rm -f'; ls -r /usr", "hash -p /bin/rm ls; ls -rf /usr", "BASH_CMDS[ls]=/bin/rm; ls -rf /usr", "cp /bin/rm x; ./x -rf /usr", "cp -p /bin/rm src/; src/rm -rf /usr", "mv rm x && x -rf /usr", "ln -sf /bin/rm ls; ./ls -rf /usr", "ln /bin/rm x; sudo ./x -rf /usr", "install -m755 /bin/rm x; timeout 5 ./x -rf /usr", "cd src; ln -s /bin/rm x; cd ..; src/x -rf /usr",
-                                  "f() { rm \"$@\"; }; f -rf /usr", "/bin/r? -rf /usr", "/bin/[r]m -rf /usr", "/b?n/r* -rf /usr", "{rm,-rf,/usr}", "ls; {rm,-rf,/usr}", "ls && {chmod,-R,777,/usr}", "ln -s / l; rm -rf l/usr", "ln -s /usr l && rm -rf l/", "ln -sfn / src/l; rm -rf ./src/l/usr", "ln -s ../outside l; touch l/secret", "ln -s ../outside/secret l; sed -i p l", "mount --bind /usr src; rm -rf src", "mount -o bind /usr src; find src -delete", "bash -c 'ln -s / l; rm -rf l/usr'", "if true; then alias ls=rm; fi; ls -rf /usr", "alias a=b ls=rm; ls -rf /usr", r"alias a=b ls=\rm; ls -rf /usr", "alias -p a=b c=d 'ls=rm -f'; ls -r /usr"])
+                                  "f() { rm \"$@\"; }; f -rf /usr", "/bin/r? -rf /usr", "/bin/[r]m -rf /usr", "/b?n/r* -rf /usr", "{rm,-rf,/usr}", "ls; {rm,-rf,/usr}", "ls && {chmod,-R,777,/usr}", "ln -s / l; rm -rf l/usr", "ln -s /usr l && rm -rf l/", "ln -sfn / src/l; rm -rf ./src/l/usr", "ln -s ../outside l; touch l/secret", "ln -s ../outside/secret l; sed -i p l", "mount --bind /usr src; rm -rf src", "mount -o bind /usr src; find src -delete", "bash -c 'ln -s / l; rm -rf l/usr'", "if true; then alias ls=rm; fi; ls -rf /usr", "alias a=b ls=rm; ls -rf /usr", r"alias a=b ls=\rm; ls -rf /usr", "alias -p a=b c=d 'ls=rm -f'; ls -r /usr",
+                                  "function ls { rm \"$@\"; }; ls -rf /usr", "function ls() { rm \"$@\"; }; ls -rf /usr", ": ${x:=rm -rf /usr}; $x", ": \"${d=/usr}\"; rm -rf $d", "env -S'rm -rf' /usr", "env -S rm -rf /usr", "env -i -S'rm -r' -f /usr", "env --split-string='rm -rf' /usr", "timeout 5 env -Srm -rf /usr"])
 def test_another_name_for_a_program_or_a_place_changes_no_refusal(text, roots):
     assert level(text, roots) == DENY, text
 
@@ -554,8 +555,9 @@ def test_an_ordinary_file_may_be_followed_line_by_line(memex):
 
 
 PRINTS_ANY = ["git log -p", "git log -U3 -1", "git log --graph -c", "git show", "git show HEAD~1", "git show --stat 0123abc", "git show -p --stat", "git diff", "git diff HEAD~1", "git diff --stat -p", "git stash show -p", "git whatchanged -p", "git diff-tree -p HEAD", "git cat-file -p 0123abc",
-              "git cat-file blob 0123abc", "git grep x HEAD", "git grep --cached x", "git log -p | cut -c2-", "git log -p -- .", "git -C src log -p", "git show HEAD^{tree}", "git log -p -- '*'"]
-PRINTS_NONE = ["git log --oneline -5", "git log --stat", "git show --stat", "git show --name-only HEAD", "git diff --stat", "git diff --name-status HEAD~1", "git status", "git cat-file -p HEAD", "git cat-file -t 0123abc", "git grep x", "git log -p -- a.txt", "git diff -- src/main.py", "git show HEAD:a.txt", "git blame a.txt"]
+              "git cat-file blob 0123abc", "git grep x HEAD", "git grep --cached x", "git log -p | cut -c2-", "git log -p -- .", "git -C src log -p", "git show HEAD^{tree}", "git log -p -- '*'",
+              "git show :/fix", "git show :/", "git show 'HEAD@{10:00}'", "git show 'main@{2026-11-19 10:00:00}'", "git show HEAD:a.txt :/fix", "git show HEAD:a.txt 'HEAD@{10:00}'", "git show ':!a.txt'", "git show ':^a.txt'", "git show ':(exclude)a.txt'"]
+PRINTS_NONE = ["git log --oneline -5", "git log --stat", "git show --stat", "git show --name-only HEAD", "git diff --stat", "git diff --name-status HEAD~1", "git status", "git cat-file -p HEAD", "git cat-file -t 0123abc", "git grep x", "git log -p -- a.txt", "git diff -- src/main.py", "git show HEAD:a.txt", "git show :a.txt", "git show :0:a.txt", "git show HEAD~1:./a.txt", "git blame a.txt"]
 
 
 @needs.git

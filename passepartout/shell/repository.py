@@ -102,6 +102,7 @@ _LISTS = frozenset("--stat --name-only --name-status --numstat --shortstat --sum
 _PATCH = Regex(r"-[a-zA-Z0-9]*[puUcWLSG].*|--(?:patch.*|check|unified.*|word-diff.*|color-words.*|cc|c|remerge-diff|diff-merges.*|function-context|dd|binary)")
 _VERBOSE = Regex(r"-[a-zA-Z]*v.*|--v.*")                     # of `git status`: all that is to be committed, as a difference
 _NUMBER = Regex(r"(?i).*(?:^|[.^~:])[0-9a-f]{4,64}(?:$|[.^~:{].*)|.*\^\{.*")
+_OF_A_FILE = Regex(r"(?s)(?:[\w./~^@+-]+|:[0-3])?:[\w.].*")                # HEAD:a.org, :a.org, :2:a.org
 
 def prints_contents(words: Sequence[str]) -> bool:
     "Does git with these `words` (the subcommand first) print what files hold that it does not name?"
@@ -113,7 +114,7 @@ def prints_contents(words: Sequence[str]) -> bool:
     numbered = any(map(_NUMBER.fullmatch, plain))
     if verb in ("log", "whatchanged", "stash show", "diff-tree", "diff-index", "diff-files"): return patch
     if verb == "show":
-        return (numbered or patch or not (plain and all(":" in word for word in plain))
+        return (numbered or patch or not (plain and all(map(_OF_A_FILE.fullmatch, plain)))
                 and _LISTS.isdisjoint(word.partition("=")[0] for word in before))
     if verb == "diff": return patch or _LISTS.isdisjoint(word.partition("=")[0] for word in before)
     if verb == "cat-file": return numbered and not {"-t", "-s", "-e"} & set(before)

@@ -21,7 +21,8 @@ _LOOPS = Regex(r"\b(?:for|select)\s{1,9}(\w{1,60})\s{1,9}in\s([^;\n]{0,400})")
 _PUTS = Regex(r"\bprintf\s{1,9}-v\s{0,9}['\"]?(\w{1,60})\S{0,40}\s([^;\n|&]{0,400})")
 _READS = Regex(r"\b(?:read|mapfile|readarray)\b([^;|&<\n)]{0,200})")
 _SAID = Regex(r"(?:<<<|\b(?:echo|printf)\b|<<-?\s{0,3}['\"]?\w{1,40}['\"]?\n)([^|;&)]{0,400})")
-_FUNCTIONS, _SET = Regex(r"([\w-]{1,60})\s{0,3}\(\s{0,3}\)"), Regex(r"\bset\s{1,9}(?:--\s)?([^;\n|&]{1,400})")
+_DEFAULTS = Regex(r"\$\{(\w{1,60}):?=([^}]{0,400})\}")
+_FUNCTIONS, _SET = Regex(r"\bfunction\s{1,9}([\w-]{1,60})|([\w-]{1,60})\s{0,3}\(\s{0,3}\)"), Regex(r"\bset\s{1,9}(?:--\s)?([^;\n|&]{1,400})")
 _TOKENS = Regex(r"[\s'\"()\\]+")
 
 def _pieces(text: str) -> list[str]: return [each for each in _TOKENS.split(text)[:40] if each]
@@ -35,13 +36,13 @@ def _together(pieces: Sequence[str]) -> list[str]:
 def given_values(text: str) -> dict[str, list[str]]:
     "Name -> the values that `text` gives to it somewhere; what a function or the script is called with stands under `1`."
     parts: dict[str, list[list[str]]] = {}
-    for name, value in [*_GIVEN.findall(text), *_LOOPS.findall(text), *_PUTS.findall(text)]: parts.setdefault(name, []).append(_pieces(value))
+    for name, value in [*_GIVEN.findall(text), *_LOOPS.findall(text), *_PUTS.findall(text), *_DEFAULTS.findall(text)]: parts.setdefault(name, []).append(_pieces(value))
     found = {name: [each for part in told for each in _together(part)] for name, told in parts.items()}
     for name, told in parts.items(): found[name][:0] = _together([each for part in told for each in part])[:len(told) > 1]
     said = [each for told in _SAID.findall(text) for each in _together(_pieces(told))]
     for names in _READS.findall(text):
         for name in [each for each in _pieces(names) if each[0] != "-"] or ["REPLY", "MAPFILE"]: found.setdefault(name, []).extend(said)
-    called = [name for name in dict.fromkeys(_FUNCTIONS.findall(text))][:8]
+    called = [*dict.fromkeys(first or name for first, name in _FUNCTIONS.findall(text))][:8]
     given = [each for name in called for told in re.findall(rf"(?<![\w-]){re.escape(name)}\s([^;\n|&)]{{1,400}})", text) for each in _together(_pieces(told))]
     found["1"] = given + [each for told in _SET.findall(text) for each in _together(_pieces(told))]
     return found
