@@ -85,7 +85,7 @@ def test_everyday_german(tmp_path, line, said):
     assert said.casefold() in answer.casefold(), answer
 
 
-@pytest.mark.parametrize("line, said", [("what's left?", "all open tasks"), ("find tag:", "needs a word right behind it"), ("tag:zebra", "is tagged “zebra”"), ("where are my notes", "memex_dir"), ("shopping list", "no list called"), ("make a shopping list", "todo milk in shopping.md"),
+@pytest.mark.parametrize("line, said", [("what's left?", "all open tasks"), ("find tag:", "needs a word right after it"), ("tag:zebra", "is tagged “zebra”"), ("where are my notes", "memex_dir"), ("shopping list", "no list called"), ("make a shopping list", "todo milk in shopping.md"),
                                         ("what did I just do", "/trace"), ("what is this", "language model")])
 def test_other_words_for_what_there_is(tmp_path, line, said):
     (answer,), files = play(tmp_path, {"a.org": GERMAN}, line)
