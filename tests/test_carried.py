@@ -116,7 +116,7 @@ def test_what_takes_names_starts_nothing(line, roots): assert level(line, roots)
 def test_and_what_only_reads_runs(line, roots): assert level(line, roots) == READ
 
 
-@pytest.mark.parametrize("line", ["x '" + "rm " * 5_000 + "'", "x " + "'rm -rf a;' " * 900, "x '" + "(" * 8_000 + "'", "x '" + "\"'" * 4_000 + "'", "x \"" + "a[" * 5_000 + "\"", "; ".join(["x 'rm -rf a' 'rm b'"] * 60), "declare " + "'rm -rf a' " * 1_000, "(x=$y$y; y=$x$x; rm -rf $x$y)", "x \"a/b, B=$B, C=$C\" &", "(" + "; ".join(f"x{n}=$x{n + 1}$x{n + 1}" for n in range(60)) + "; rm -rf $x0)"])
+@pytest.mark.parametrize("line", ["x '" + "rm " * 5_000 + "'", "x " + "'rm -rf a;' " * 900, "x " + "".join(f"'rm -rf a{n};' " for n in range(200)), "x '" + "(" * 8_000 + "'", "x '" + "\"'" * 4_000 + "'", "x \"" + "a[" * 5_000 + "\"", "; ".join(["x 'rm -rf a' 'rm b'"] * 60), "declare " + "'rm -rf a' " * 1_000, "(x=$y$y; y=$x$x; rm -rf $x$y)", "x \"a/b, B=$B, C=$C\" &", "(" + "; ".join(f"x{n}=$x{n + 1}$x{n + 1}" for n in range(60)) + "; rm -rf $x0)"])
 def test_long_texts_are_looked_at_in_time(line, roots):
     begun = time.process_time()
     level(line, roots)

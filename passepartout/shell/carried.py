@@ -150,7 +150,7 @@ def shell_parts(text: str) -> list[str]:
 def harm_in_words(name: str, words: Sequence[str], places: Places, home: str = "~") -> tuple[int, str] | None:
     "(level, sentence) when the program `name`, which may do anything, would destroy something by carrying out its `words`."
     unknown = _unknown(name, may_carry(name, _of_this_machine(name, words)))
-    found = [harm_carried(text, places, home) for text in several(unknown)]
+    found = [harm_carried(text, places, home) for text in dict.fromkeys(several(unknown))]
     started = [at + 1 for at, word in enumerate(unknown[:64]) if name == "find" and word in ("-exec", "-execdir", "-ok", "-okdir")]          # each of them
     together = _gravest([each for at in started or [int(name == "git")] for each in _begun(unknown[at:], SHELLS)], places)                # git's own first word is git's
     return max(filter(None, [*found, together if together and together[0] == DENY else None]), default=None)
