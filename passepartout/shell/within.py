@@ -84,16 +84,20 @@ def lines_to(words: Sequence[str]) -> list[str]:
 
 # %% ../../nbs/shell/within.ipynb #364cd362
 _ITSELF, _VALUED = Regex(r"(?:[^@]*@)?(?:localhost(?:\.localdomain)?|127\.[\d.]+|::1|\[::1\]|0(?:\.0\.0\.0)?)"), frozenset("BbcDEeFIiJLlmOopQRSWw")
+_LEADS_HOME = Regex(r"(?s)-[a-zA-Z0-9]*F.*|.*(?i:hostname).*")                  # settings of its own, in which any name may be that of this machine
 
 def another_machine(words: Sequence[str]) -> int:
     "Where among the `words` of an `ssh` those for another machine begin; 0 when there are none, or it is this machine."
-    at = 1
+    if not words or words[0].rpartition("/")[2] != "ssh": return 0
+    at = _after_options(words, 1)
+    if len(words) <= (begins := _after_options(words, at + 1)) or any(map(_LEADS_HOME.fullmatch, words[1:begins])): return 0
+    return 0 if _ITSELF.fullmatch(words[at].removeprefix("ssh://").partition("/")[0]) or words[at].rpartition("@")[2] == platform.node() else begins
+
+def _after_options(words: Sequence[str], at: int) -> int:
     while at < len(words) and words[at][:1] == "-" and words[at] != "--":
         valued = next((n for n, letter in enumerate(words[at]) if letter in _VALUED), 0)
         at += 2 if valued == len(words[at]) - 1 else 1
-    at += words[at:at + 1] == ["--"]
-    if len(words) <= at + 1 or words[0].rpartition("/")[2] != "ssh": return 0
-    return 0 if _ITSELF.fullmatch(words[at].removeprefix("ssh://").partition("/")[0]) or words[at].rpartition("@")[2] == platform.node() else at + 1
+    return at + (words[at:at + 1] == ["--"])
 
 # %% ../../nbs/shell/within.ipynb #f2a551fa
 def body_of(node: Any) -> str:
