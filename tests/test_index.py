@@ -221,14 +221,15 @@ def test_filters(place):
 
 # What private notes may not tell ---------------------------------------------------------------------------------------
 
-said = st.lists(st.sampled_from(["roof", "roofs", "offer", "offers", "boat", "salary", "celery", "boot"]), max_size=4).map(" ".join)
+said = st.lists(st.sampled_from(["roof", "roofs", "offer", "offers", "boat", "sal", "salary", "celery", "boot"]), max_size=4).map(" ".join)
 drafts = st.lists(st.tuples(said, said), min_size=1, max_size=3).map(lambda found: "".join(f"** {title}\n{body}\n" for title, body in found))
 
 
 @pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None)
-@given(drafts, drafts, drafts, st.lists(st.sampled_from(["roof", "rof", "offer", "boat", "salary", "slary", "boo", '"roof offer"', "-boat", "tag:house", "title:salary"]), min_size=1, max_size=3).map(" ".join), st.integers(1, 3))
+@given(drafts, drafts, drafts, st.lists(st.sampled_from(["roof", "rof", "offer", "boat", "salary", "sal", "slary", "boo", '"roof offer"', "-boat", "tag:house", "title:salary"]), min_size=1, max_size=3).map(" ".join), st.integers(1, 3))
 @example("** \nboat\n", "** \n\n", "** \n\n", "-boat", 3)
+@example("** salary\n\n", "** \n\n", "** \nsal\n", "sal", 1)         # only the one that is not shown has the word itself
 def test_a_public_answer_is_the_same_whatever_private_notes_say(tmp_path_factory, public, one, other, query, limit):
     "Hits, counts, hints and what was tried with fewer words: from the index and without it."
     place, private = tmp_path_factory.mktemp("notes"), ("@personal",)
