@@ -116,7 +116,7 @@ def score(section: Section, terms: Sequence[Term]) -> float:
 def standing(node: Node, modified: float, now: float) -> float:
     "What state and age add: open tasks up, done and put away ones down, recent files up."
     state = 0.5 if node.open else -0.5 if node.done else 0.0
-    return state - (3.0 if node.hidden else 0.0) + 0.5 / (1.0 + max(0.0, now - modified) / (30 * 86400))
+    return state - (50.0 if node.hidden == "template" else 3.0 if node.hidden else 0.0) + 0.5 / (1.0 + max(0.0, now - modified) / (30 * 86400))
 
 # %% ../nbs/08c_search.ipynb #19d21256
 @record
