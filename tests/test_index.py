@@ -169,6 +169,7 @@ def test_lists_what_the_agenda_lists(tmp_path_factory, plans, start, length, hab
 
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.sampled_from(list("ab *()\"-:<>.=\\'{}^") + ["AND ", " OR ", " NOT ", "tag:", "due:", "links:", "on:today", "東", "é", "\0", "prop:", "\ud800"]), max_size=30).map("".join))
+@example("links:\ud800links::")
 def test_no_query_breaks_it(sample, query):
     found = find_indexed(sample[0], query, today=TODAY)
     assert found.hits or found.why
