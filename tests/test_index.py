@@ -220,6 +220,15 @@ def test_filters(place):
     assert titles("file:a tag:hou*") == ["Boat", "Choir <2026-11-05 Thu +1w>", "Offers", "Roof", "a"]
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_the_page_that_is_called_so_comes_before_a_heading_of_that_name(place, indexed):
+    for name, text in (("a.org", "* Types\n** Reinforcement Learning\nEach action has a cost.\n* TODO Reinforcement Learning\n"), ("z.org", "#+title: Reinforcement Learning\n\nDecisions under uncertainty.\n* History\n")): (place / name).write_text(text)
+    index = Index(root := Root(place)); index.refresh()
+    context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
+    found = org_find("reinforcement learning", 8, context, Source(index=index) if indexed else Source(), ())
+    assert (found.data[0]["file"], found.data[0]["line"]) == ("z.org", 1), found.content
+
+
 # What private notes may not tell ---------------------------------------------------------------------------------------
 
 said = st.lists(st.sampled_from(["roof", "roofs", "offer", "offers", "boat", "sal", "salary", "celery", "boot"]), max_size=4).map(" ".join)
