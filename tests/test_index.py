@@ -258,6 +258,20 @@ def test_a_public_answer_is_the_same_whatever_private_notes_say(tmp_path_factory
 
 
 @pytest.mark.parametrize("where", ["index", "read"])
+def test_what_else_there_is_to_do_is_told_of_what_is_public(place, where):
+    (place / "a.org").write_text("* TODO Call Pohl\n* TODO Order slates\nSCHEDULED: <2026-11-27 Fri>\n* DONE Letter\n")
+    index, answers = Index(root := Root(place)), []
+    for secret in ("", "* x :@personal:\n** TODO Doctor\n** TODO Bank\nDEADLINE: <2026-12-20 Sun>\n** TODO Salary\nSCHEDULED: <2026-11-26 Thu>\n"):
+        (place / "b.org").write_text(secret); index.refresh()
+        context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
+        answers += [org_agenda(first, "2026-11-19", context, Source(index=index) if where == "index" else Source(), ["@personal"]) for first in (None, "2026-11-16")]
+    assert {answer.content.partition("\n")[2] for answer in answers} == {"1 open task has no date: “open tasks” lists what is open.\nThe next task with a date is “TODO Order slates”, Fri 27 November 2026  (a.org:2)."}
+    assert not any(answer.label.private for answer in answers) and answers[0].label.sources == ("a.org",)
+    past = org_agenda("2026-11-01", "2026-11-10", context, Source(), ["@personal"])
+    assert "no date" not in past.content
+
+
+@pytest.mark.parametrize("where", ["index", "read"])
 def test_an_agenda_does_not_count_what_is_private(place, where, monkeypatch):
     monkeypatch.setattr("passepartout.toolbelt.agendatool.MOST_ITEMS", 2)
     tasks = lambda names: "".join(f"** TODO {name}\nSCHEDULED: <2026-11-2{n} Mon>\n" for n, name in enumerate(names))
