@@ -7,9 +7,9 @@ Docs: https://example.org/passepartout/org.html.md"""
 # %% auto #0
 __all__ = ['LINK', 'NAMES', 'TAGS', 'PRIORITY', 'WORD', 'PLANNING', 'DRAWER', 'PROPERTY', 'SETTING', 'BLOCK', 'BLOCK_END',
            'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'Node', 'Keywords', 'read_keywords',
-           'Below', 'Above', 'Outline', 'plain_text', 'other_names', 'Builder', 'read_headline', 'read_properties',
-           'property_tags', 'find_blocks', 'block_ends', 'note_spans', 'read_settings', 'inside', 'read_heading',
-           'parse_org', 'read_file_node', 'print_outline']
+           'Below', 'Above', 'Outline', 'plain_text', 'behind_links', 'other_names', 'Builder', 'read_headline',
+           'read_properties', 'property_tags', 'find_blocks', 'block_ends', 'note_spans', 'read_settings', 'inside',
+           'read_heading', 'parse_org', 'read_file_node', 'print_outline']
 
 # %% ../nbs/08_org.ipynb #975c69ad
 import re
@@ -143,11 +143,21 @@ class Outline(Above):
         return self.memo[name]
 
 # %% ../nbs/08_org.ipynb #bac13c6d
-LINK = Regex(r"\[\[[^\[\]]*\]\[([^\[\]]+)\]\]|\[\[([^\[\]]+)\]\]")
+LINK = Regex(r"""\[\[([^\[\]]*)\]\[([^\[\]]+)\]\]|\[\[([^\[\]]+)\]\]
+    |!?\[([^\[\]]+)\]\((?=[^\s()]*[/.\#:])([^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+"[^"\n]{0,300}")?\)""", re.X)
 
 def plain_text(text: str) -> str:
-    "`text` with links in double brackets replaced by what they show."
-    return LINK.sub(lambda m: m[1] or m[2][m[2].rfind("|") + 1:] or m[2], text) if "[[" in text else text
+    "`text` with links replaced by what they show."
+    return LINK.sub(_shown, text) if "[[" in text or "](" in text else text
+
+def _shown(link: re.Match) -> str:
+    return link[2] or link[4] or link[3][link[3].rfind("|") + 1:] or link[3]
+
+# %% ../nbs/08_org.ipynb #abd64259
+def behind_links(text: str) -> str:
+    "Where the links of `text` lead: what `plain_text` leaves out."
+    if "[[" not in text and "](" not in text: return ""
+    return " ".join(filter(None, (link[1] or link[5] or (link[3] or "").rpartition("|")[0] for link in LINK.finditer(text))))
 
 # %% ../nbs/08_org.ipynb #651ab116
 NAMES = {"ALIASES": Regex(r'"([^"]+)"|([^,"]+)'), "ALIAS": Regex(r'"([^"]+)"|([^,"]+)'), "ROAM_ALIASES": Regex(r'"([^"]+)"|([^\s"]+)')}

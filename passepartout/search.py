@@ -16,7 +16,7 @@ from typing import Iterable, Sequence
 from unicodedata import normalize
 
 from .lazy import Regex
-from .org import Node, Outline, other_names, plain_text
+from .org import Node, Outline, behind_links, other_names, plain_text
 from .outline.privacy import is_private
 from .outline.properties import said_of, said_text
 from .records import record
@@ -68,13 +68,15 @@ class Section(NamedTuple):
 def fold_outline(outline: Outline) -> list[Section]:
     "Every node of a file, folded."
     sections: list[Section] = []
-    name = fold(" ".join((outline.nodes[0].title, *other_names(outline.nodes[0]), outline.file)))
+    name = fold(" ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0]), outline.file)))
     for node in outline.nodes:
         up = sections[node.parent] if node.parent >= 0 else None
         above = (up.above[-400:] + up.title + up.tags) if up and node.parent > 0 else up.tags if up else " "
-        title = name if up is None else fold(" ".join((plain_text(node.title), *other_names(node))) if node.properties else plain_text(node.title))
+        shown = plain_text(node.title)
+        title = name if up is None else fold(" ".join((shown, *other_names(node))) if node.properties else shown)
         body = f"{said_text(outline, node)}{outline.body(node)}" if node.properties else outline.body(node)
-        called = (title if not node.properties else fold(plain_text(node.title)),) if up else (fold(node.title), fold(outline.file.rsplit("/", 1)[-1].rsplit(".", 1)[0]))
+        if shown != node.title: body = f"{behind_links(node.title)}\n{body}"
+        called = (title if not node.properties else fold(shown),) if up else (fold(shown), fold(outline.file.rsplit("/", 1)[-1].rsplit(".", 1)[0]))
         sections.append(Section(node, title, fold(" ".join(node.all_tags)), fold(body), above, name, called))
     return sections
 

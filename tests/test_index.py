@@ -221,6 +221,16 @@ def test_filters(place):
 
 
 @pytest.mark.parametrize("indexed", [True, False])
+def test_a_title_that_is_a_link_is_called_what_it_shows_and_found_by_where_it_leads(place, indexed):
+    for name, text in (("a.org", "* TODO [[https://one.example/barbaz][Read this]]\n* [[People/Ana Souza|Ana]]\n"), ("b.md", "# [Rust](https://www.rust-lang.org/en-US/)\n\nA language.\n\n## [Book](book.md \"the whole\") and ![logo](rust.png)\n"), ("c.md", "# Rust and iron\n")): (place / name).write_text(text)
+    index = Index(root := Root(place)); index.refresh()
+    context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
+    ask = lambda query: [(hit["file"], hit["line"], hit["title"]) for hit in org_find(query, 8, context, Source(index=index) if indexed else Source(), ()).data]
+    assert ask("barbaz") == [("a.org", 1, "Read this")] and ask("souza") == [("a.org", 2, "Ana")] and ask("rust-lang.org") == [("b.md", 1, "Rust")]
+    assert ask("rust")[:2] == [("b.md", 1, "Rust"), ("c.md", 1, "Rust and iron")] and ask("book.md") == ask("book logo") == [("b.md", 5, "Book and logo")]
+
+
+@pytest.mark.parametrize("indexed", [True, False])
 def test_the_page_that_is_called_so_comes_before_a_heading_of_that_name(place, indexed):
     for name, text in (("a.org", "* Types\n** Reinforcement Learning\nEach action has a cost.\n* TODO Reinforcement Learning\n"), ("z.org", "#+title: Reinforcement Learning\n\nDecisions under uncertainty.\n* History\n")): (place / name).write_text(text)
     index = Index(root := Root(place)); index.refresh()

@@ -25,7 +25,7 @@ from typing import Sequence
 from ..agenda import first_turn_only, is_habit, live_expressions
 from .identity import Heading, headings, own_hashes, tree_hashes
 from ..lazy import Regex
-from ..org import Node, Outline, other_names, plain_text
+from ..org import Node, Outline, behind_links, other_names, plain_text
 from ..outline.properties import said_text
 from ..search import RUNS, fold
 from ..outline.diarydates import Expression, diary_dates
@@ -256,7 +256,7 @@ def words_key(own: bytes, title: str, tags: str, *rest: str) -> int:
 def file_entry(outline: Outline) -> FileEntry:
     "The rows of one file."
     own = own_hashes(outline)
-    tree, name = tree_hashes(outline, own), index_text(" ".join((outline.nodes[0].title, *other_names(outline.nodes[0]), outline.file)))
+    tree, name = tree_hashes(outline, own), index_text(" ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0]), outline.file)))
     rows, words, handed, below = [], [], [], {-1: ""}
     for node in outline.nodes:
         at, up, own_tags, shown = node.index, node.parent, node.all_tags, plain_text(node.title)
@@ -267,6 +267,7 @@ def file_entry(outline: Outline) -> FileEntry:
         title, mine, above, facts = index_text(called) if at else name, index_text(tags) if tags else "", below[up], facets(node, handed[at])
         if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine)
         body, spans = body_of(outline, node)
+        if shown != node.title: body = f"{behind_links(node.title)}\n{body}"
         words.append((title, mine, index_text(f"{said_text(outline, node)}{body}" if node.properties else body), above, name, facts))
         rows.append(Row(at, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title, tags, own[at], tree[at],
                         words_key(own[at], title, mine, above, name, facts), None if node.title.isascii() else " ".join(index_words(shown))))
