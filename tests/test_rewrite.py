@@ -287,3 +287,12 @@ def test_a_line_is_looked_for_in_moments():
     began = time.process_time()
     for wanted in ("* " * 100_000, "TODO 7 " + ": " * 100_000, "*" * 200_000): pytest.raises(RewriteError, find_heading, outline, wanted)
     assert time.process_time() - began < 8
+
+
+@pytest.mark.parametrize("line, file, after", [("* TODO [[https://y.example/z][Watch]] :fun:\n", "a.org", "* TODO [[https://y.example/z][See]] :fun:\n"), ("## [Book](https://b.example \"the whole\")\n", "a.md", "## [See](https://b.example \"the whole\")\n"),
+    ("- [ ] [Read](https://x.example) 📅 2026-12-01\n", "a.md", "- [ ] [See](https://x.example) 📅 2026-12-01\n"), ("* [[Page]]\n", "a.org", "* See\n"), ("* [[id:7][One]] and [[id:8][two]]\n", "a.org", "* See\n"), ("* f(x)[1](y)\n", "a.org", "* See\n")])
+def test_another_title_leaves_the_address_behind_it(line, file, after):
+    outline = parse_note(line, file)
+    node = outline.nodes[-1]
+    assert retitle(outline, node, "See") == after
+    for own in ("[New](https://n.example)", "x ] y", "a|b"): assert own in retitle(outline, node, own) and "y.example" not in retitle(outline, node, own)

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/outline/rewrite.html.md"""
 
 # %% auto #0
 __all__ = ['Change', 'FACTS', 'BLANKS', 'ORG_TAG', 'SPECIAL', 'PLAIN', 'RewriteError', 'replaced', 'reread', 'facts', 'settled',
-           'line_span', 'ending_at', 'one_line', 'lines_above', 'Head', 'skip', 'head', 'words', 'retitle', 'org_title',
-           'markdown_title', 'set_tags', 'change_tags', 'change_hashtags', 'property_line', 'drawer_of',
+           'line_span', 'ending_at', 'one_line', 'lines_above', 'Head', 'skip', 'head', 'words', 'keep_link', 'retitle',
+           'org_title', 'markdown_title', 'set_tags', 'change_tags', 'change_hashtags', 'property_line', 'drawer_of',
            'property_lines', 'set_property', 'drawer_change', 'new_drawer', 'delete_property', 'set_front_matter',
            'quoted', 'retitle_file']
 
@@ -22,7 +22,7 @@ from ..lazy import Regex
 from .frontmatter import FRONT, TOML
 from .markdown import ANCHOR, ATTRIBUTES, ATX, CODE, ITEM, TAG, bare_title, line_tags
 from ..notes import parse_note
-from ..org import DRAWER, PREAMBLE, Node, Outline, inside
+from ..org import DRAWER, LINK, PREAMBLE, Node, Outline, inside
 from ..records import record
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #6ee6cc64
@@ -153,12 +153,20 @@ def words(outline: Outline, node: Node) -> tuple[int, int]:
     if node.kind == "heading": body = ATTRIBUTES.sub("", bare_title(body))
     return start + first, start + first + len(body)
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #e5be755a
+def keep_link(title: str, new: str) -> str:
+    "`new`, within the link that the whole `title` was, if it was one that has words of its own."
+    link = LINK.fullmatch(title)
+    group = 0 if link is None or re.search(r"[\[\]|]", new) else 2 if link[2] else 4 if link[4] else 0
+    return title[:link.start(group)] + new + title[link.end(group):] if group else new
+
 # %% ../../nbs/outline/08f_rewrite.ipynb #fd30df2c
 def retitle(outline: Outline, node: Node, title: str) -> str:
     "The text with another title for `node`; keyword, priority, tags and dates stay. `RewriteError` when it would be read as something else."
     if title == node.title and node.title: return outline.text
     title = one_line(title, "A title")
     if not title: raise RewriteError("A heading needs a title; nothing was changed.")
+    title = keep_link(node.title, title)
     if node.kind == "file": return retitle_file(outline, node, title)
     change = org_title(outline, node, title) if outline.format == "org" else markdown_title(outline, node, title)
     return settled(outline, replaced(outline.text, [change]), node, title=" ".join(title.split()) if node.kind == "task" else title)
