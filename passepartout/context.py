@@ -296,6 +296,7 @@ def awareness(agent, signal: Any = None, local: bool = False, most: int | None =
 # %% ../nbs/09_context.ipynb #9a7d6ba9
 def assemble_global_awareness(agent, signal: Any = None, *, local: bool = False) -> str:
     "The text of `awareness`; for a provider that is not local unless told otherwise."
+    if signal is not None and type(signal) is not Signal: signal = Signal.of(signal)
     return awareness(agent, signal, local).text
 
 # %% ../nbs/09_context.ipynb #b4ba2f5c

@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterator
 
 from .conditions import PassepartoutError
 from .limits import time_limit
+from .messages import Signal
 from .records import record
 
 # %% ../nbs/10_skills.ipynb #c0e35627
@@ -98,6 +99,7 @@ class SkillRegistry(SkillTable):
 
     def find_triggered(self, signal, part: str | None = None) -> Skill | None:
         "The skill of highest priority whose trigger says yes to `signal` (and that has `part`)."
+        if type(signal) is not Signal: signal = Signal.of(signal)
         for skill in self.by_priority("trigger", part) if part else self.by_priority("trigger"):
             if not self.missing(skill) and triggered(skill, signal, self.limit_s): return skill
         return None

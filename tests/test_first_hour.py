@@ -687,7 +687,7 @@ def test_what_is_said_to_be_due_is_offered(tmp_path, line):
     assert "2026-11-20" in files["a.org"], answers
 
 
-@pytest.mark.parametrize("line, told", [("was steht auf der Einkaufsliste?", "no list called “einkaufsliste”"), ("what is on the shopping list?", "no list called “shopping list”"), ("zeig mir meine Notizen", "I list tasks and not files"), ("welche Dateien habe ich?", "I list tasks and not files")])
+@pytest.mark.parametrize("line, told", [("was steht auf der Einkaufsliste?", "no list called “einkaufsliste”"), ("what is on the shopping list?", "no list called “shopping list”"), ("zeig mir meine Notizen", "1 file:\n  a.md"), ("welche Dateien habe ich?", "1 file:\n  a.md")])
 def test_what_is_not_there_is_told_in_german_too(tmp_path, line, told): assert told.casefold() in play(tmp_path, {"a.md": "# x\n"}, line)[0][0].casefold()
 
 
@@ -1038,3 +1038,29 @@ def test_a_span_that_corrects_a_date_is_asked_about(tmp_path, line, said):
     for way, day in ((["postpone it by two weeks"], "2026-12-11"), (["no, friday"], "2026-11-20")):
         answers, files = play(tmp_path / day, ACME, "postpone send the offer by a week", line, *way)
         assert f"📅 {day}" in files["Projects/Acme.md"], answers
+
+
+FOLDERS = {"inbox.org": "* TODO one\n", "garden.org": "* Garden\n", "garden/beds.md": "# Beds\n", "projects/roof.org": "* Roof\n", "projects/Attic.org": "* Attic\n", "projects/old/boat.md": "# Boat\n",
+           "secret/key.org": "#+FILETAGS: :@personal:\n#+TITLE: My salary\n* projects\n"}
+ALL = "7 files:\n  garden.org\n  inbox.org\n  garden/  1 file\n  projects/  3 files\n  secret/  1 file"
+PROJECTS = "3 files in projects:\n  projects/Attic.org\n  projects/roof.org\n  projects/old/  1 file"
+
+
+@pytest.mark.parametrize("line, told", [("list my notes", ALL), ("which files do I have?", ALL), ("show me all my notes", ALL), ("notes", ALL), ("what folders are there?", ALL), ("what's in my notes", ALL), ("welche Dateien habe ich?", ALL),
+    ("what is in projects", PROJECTS), ("what's in the projects folder?", PROJECTS), ("list projects/", PROJECTS), ("show projects/", PROJECTS), ("read projects/", PROJECTS), ("files in projects", PROJECTS), ("which notes are in PROJECTS?", PROJECTS),
+    ("show me the folder projects", PROJECTS), ("what is in projects/old", "1 file in projects/old:\n  projects/old/boat.md"), ("what is in the old folder", "1 file in projects/old:\n  projects/old/boat.md"),
+    ("what is in garden/", "1 file in garden:\n  garden/beds.md"), ("what is in secret", "1 file in secret:\n  secret/key.org")])
+def test_what_lies_in_a_folder_is_listed(tmp_path, line, told):
+    (answer,), _ = play(tmp_path, FOLDERS, line)
+    assert answer == told
+
+
+@pytest.mark.parametrize("line", ["what is in garden", "show roof", "list my tasks", "notes about the roof", "what is in the inbox", "which files are in submarine", "list projects and tell Ana", "show me my notes on projects"])
+def test_what_is_no_folder_is_answered_as_ever(tmp_path, line):
+    (answer,), _ = play(tmp_path, FOLDERS, line)
+    assert "files:" not in answer and "file in" not in answer and "files in" not in answer, answer
+
+
+def test_a_long_folder_is_told_in_part(tmp_path):
+    (answer,), _ = play(tmp_path, {f"n{i:03}.md": "x\n" for i in range(60)} | {f"f{i:03}/a.md": "x\n" for i in range(60)}, "list my notes")
+    assert answer.startswith("120 files:\n  n000.md\n") and "\n  … and 20 files more\n  f000/  1 file\n" in answer and answer.endswith("\n  … and 20 more folders")

@@ -169,6 +169,7 @@ def test_lists_what_the_agenda_lists(tmp_path_factory, plans, start, length, hab
 
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.sampled_from(list("ab *()\"-:<>.=\\'{}^") + ["AND ", " OR ", " NOT ", "tag:", "due:", "links:", "on:today", "東", "é", "\0", "prop:", "\ud800"]), max_size=30).map("".join))
+@example("links:\ud800links::")
 def test_no_query_breaks_it(sample, query):
     found = find_indexed(sample[0], query, today=TODAY)
     assert found.hits or found.why
@@ -219,16 +220,26 @@ def test_filters(place):
     assert titles("file:a tag:hou*") == ["Boat", "Choir <2026-11-05 Thu +1w>", "Offers", "Roof", "a"]
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_the_page_that_is_called_so_comes_before_a_heading_of_that_name(place, indexed):
+    for name, text in (("a.org", "* Types\n** Reinforcement Learning\nEach action has a cost.\n* TODO Reinforcement Learning\n"), ("z.org", "#+title: Reinforcement Learning\n\nDecisions under uncertainty.\n* History\n")): (place / name).write_text(text)
+    index = Index(root := Root(place)); index.refresh()
+    context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
+    found = org_find("reinforcement learning", 8, context, Source(index=index) if indexed else Source(), ())
+    assert (found.data[0]["file"], found.data[0]["line"]) == ("z.org", 1), found.content
+
+
 # What private notes may not tell ---------------------------------------------------------------------------------------
 
-said = st.lists(st.sampled_from(["roof", "roofs", "offer", "offers", "boat", "salary", "celery", "boot"]), max_size=4).map(" ".join)
+said = st.lists(st.sampled_from(["roof", "roofs", "offer", "offers", "boat", "sal", "salary", "celery", "boot"]), max_size=4).map(" ".join)
 drafts = st.lists(st.tuples(said, said), min_size=1, max_size=3).map(lambda found: "".join(f"** {title}\n{body}\n" for title, body in found))
 
 
 @pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None)
-@given(drafts, drafts, drafts, st.lists(st.sampled_from(["roof", "rof", "offer", "boat", "salary", "slary", "boo", '"roof offer"', "-boat", "tag:house", "title:salary"]), min_size=1, max_size=3).map(" ".join), st.integers(1, 3))
+@given(drafts, drafts, drafts, st.lists(st.sampled_from(["roof", "rof", "offer", "boat", "salary", "sal", "slary", "boo", '"roof offer"', "-boat", "tag:house", "title:salary"]), min_size=1, max_size=3).map(" ".join), st.integers(1, 3))
 @example("** \nboat\n", "** \n\n", "** \n\n", "-boat", 3)
+@example("** salary\n\n", "** \n\n", "** \nsal\n", "sal", 1)         # only the one that is not shown has the word itself
 def test_a_public_answer_is_the_same_whatever_private_notes_say(tmp_path_factory, public, one, other, query, limit):
     "Hits, counts, hints and what was tried with fewer words: from the index and without it."
     place, private = tmp_path_factory.mktemp("notes"), ("@personal",)
@@ -244,6 +255,20 @@ def test_a_public_answer_is_the_same_whatever_private_notes_say(tmp_path_factory
     for first, second in zip(*answers):
         if not first.label.private and not second.label.private: assert first.content == second.content
         for result in (first, second): assert result.label.private or not re.search(r"b\.org:(?!1  b$)", result.content, re.M)        # that the file is there, is no secret
+
+
+@pytest.mark.parametrize("where", ["index", "read"])
+def test_what_else_there_is_to_do_is_told_of_what_is_public(place, where):
+    (place / "a.org").write_text("* TODO Call Pohl\n* TODO Order slates\nSCHEDULED: <2026-11-27 Fri>\n* DONE Letter\n")
+    index, answers = Index(root := Root(place)), []
+    for secret in ("", "* x :@personal:\n** TODO Doctor\n** TODO Bank\nDEADLINE: <2026-12-20 Sun>\n** TODO Salary\nSCHEDULED: <2026-11-26 Thu>\n"):
+        (place / "b.org").write_text(secret); index.refresh()
+        context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
+        answers += [org_agenda(first, "2026-11-19", context, Source(index=index) if where == "index" else Source(), ["@personal"]) for first in (None, "2026-11-16")]
+    assert {answer.content.partition("\n")[2] for answer in answers} == {"1 open task has no date: “open tasks” lists what is open.\nThe next task with a date is “TODO Order slates”, Fri 27 November 2026  (a.org:2)."}
+    assert not any(answer.label.private for answer in answers) and answers[0].label.sources == ("a.org",)
+    past = org_agenda("2026-11-01", "2026-11-10", context, Source(), ["@personal"])
+    assert "no date" not in past.content
 
 
 @pytest.mark.parametrize("where", ["index", "read"])

@@ -11,6 +11,8 @@ from test_reflex_turns import play as conversation
 from passepartout.agenda import agenda, say_when
 from passepartout.agent import Agent
 from passepartout.capture import append_headline
+from passepartout.confinement.resources import Root, resolve
+from passepartout.indexing.index import Index
 from passepartout.outline.diarydates import diary_dates
 from passepartout.outline.insertions import insert_headline
 from passepartout.outline.moves import archive, refile, refile_to
@@ -22,6 +24,9 @@ from passepartout.outline.priorities import set_priority
 from passepartout.outline.rewrite import RewriteError, change_tags, retitle
 from passepartout.awareness.views import open_items
 from passepartout.search import find
+from passepartout.toolbelt.findtool import org_find
+from passepartout.toolbelt.notesource import Source
+from passepartout.tools import ToolContext
 from passepartout.outline.states import complete, set_state
 
 NOON = datetime(2026, 11, 19, 12)
@@ -419,6 +424,18 @@ async def test_what_is_in_a_template_is_not_to_be_done_yet(tmp_path):
     read = [parse_note(file.read_text(), str(file.relative_to(tmp_path / "m"))) for file in sorted((tmp_path / "m").rglob("*.*"))]
     assert agenda(read, date(2026, 11, 16), date(2026, 11, 30), date(2026, 11, 19)) == []
     assert [item.title for item in open_items(read)] == ["Emma", "call Ana"]
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_template_is_found_after_all_else(tmp_path, indexed):
+    "It repeats the words of everything that is made from it, and often in a title."
+    for name, text in (("Templates/Film.md", "# Films\nfilms\n## Films\n"), ("Notes/evening.md", "# Evening\n- talked with Ana about old films\n"), ("Notes/list.md", "# Attic\n## COMMENT Films\n")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    index = Index(root := Root(tmp_path))
+    index.refresh()
+    found = org_find("films", 8, ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=date(2026, 11, 19)), Source(index=index) if indexed else Source(), ())
+    assert [hit["file"] for hit in found.data] == ["Notes/list.md", "Notes/evening.md", "Templates/Film.md", "Templates/Film.md"] and "\n3. Templates/Film.md:1  Films (template)\n" in found.content
 
 
 @pytest.mark.slow

@@ -322,7 +322,7 @@ def test_an_appointment_that_comes_again_says_so():
 
 
 @pytest.mark.parametrize("text, hint", [("remind me about the fig when it freezes", "remind me tomorrow about the fig"), ("remind me 2 days before ana's birthday", "no heading called “ana's birthday” has a date"), ("set deadline of prune the apple to the far end of spring", "To which day"),
-                                        ("list files", "$ ls")])
+                                        ("list files", "no notes yet")])
 def test_questions_back_are_good_sentences(text, hint): assert hint in said(text)
 
 

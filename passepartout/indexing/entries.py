@@ -6,11 +6,11 @@ Docs: https://example.org/passepartout/indexing/entries.html.md"""
 
 # %% auto #0
 __all__ = ['LONE', 'ASCII', 'TAG_MARK', 'STATE_MARK', 'PROPERTY_MARK', 'GLUE', 'LINK', 'TO_FILE', 'KINDS', 'LIVE', 'HABIT',
-           'ONCE', 'OPEN', 'DONE', 'TASK', 'HIDDEN', 'OUT_OF_SIGHT', 'MOST_TAGS', 'index_text', 'index_words', 'facet',
-           'property_facet', 'plain_tag', 'common_facets', 'facets', 'link_name', 'heading_name', 'title_name',
-           'link_names', 'names_called', 'read_links', 'minute_of', 'time_of', 'date_row', 'expression_row',
-           'read_expression', 'read_stamp', 'Row', 'FileEntry', 'state_of', 'hidden_of', 'handed_down', 'body_of',
-           'words_key', 'file_entry']
+           'ONCE', 'OPEN', 'DONE', 'TASK', 'HIDDEN', 'OUT_OF_SIGHT', 'TEMPLATE', 'MOST_TAGS', 'index_text',
+           'index_words', 'facet', 'property_facet', 'plain_tag', 'common_facets', 'facets', 'link_name',
+           'heading_name', 'title_name', 'link_names', 'names_called', 'read_links', 'minute_of', 'time_of', 'date_row',
+           'expression_row', 'read_expression', 'read_stamp', 'Row', 'FileEntry', 'state_of', 'hidden_of',
+           'handed_down', 'body_of', 'words_key', 'file_entry']
 
 # %% ../../nbs/indexing/08g_entries.ipynb #74519f12
 import json
@@ -191,7 +191,7 @@ def read_stamp(kind: int, day: int, minute: int | None, until_day: int | None, u
 # %% ../../nbs/indexing/08g_entries.ipynb #ff37de7b
 OPEN, DONE, TASK = 1, 2, 16
 HIDDEN = {"commented": 4, "archived": 8, "template": 32}          # why a heading is out of sight
-OUT_OF_SIGHT = sum(HIDDEN.values())
+OUT_OF_SIGHT, TEMPLATE = sum(HIDDEN.values()), HIDDEN["template"]
 MOST_TAGS = 64             # that a heading can be filtered by; a file of a thousand tags and ten thousand headings must not have ten million rows
 
 class Row(NamedTuple):

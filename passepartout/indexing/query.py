@@ -281,6 +281,7 @@ def bare_filter(name: str, field: str) -> str:
 # %% ../../nbs/indexing/08i_query.ipynb #3433c3a1
 def ask(query: str, today: date) -> Question | None:
     "The question for a query, None when there is nothing to look for. QueryError when a part of it cannot be understood."
+    if not query.isascii(): query = query.encode("utf-8", "replace").decode()               # half a surrogate pair, which no note holds
     if bare := BARE.search(query):
         if (field := FIELDS.get(bare[1].lower())): raise QueryError(bare_filter(bare[1], field))
     tree = read_tree(query)

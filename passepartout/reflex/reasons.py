@@ -175,16 +175,10 @@ def half_said(request: Request, line: str) -> dict | None:
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     return None
 
-# %% ../../nbs/reflex/reasons.ipynb #38df7446
-_FILES = Regex(r"(?:(?:list|show|which|what)\s+)(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:files|folders|notes)(?:\s+(?:do\s+(?:i|we)\s+have|are\s+there|i\s+have))?|where\s+are\s+my\s+(?:notes|files)", re.I)
-
 # %% ../../nbs/reflex/reasons.ipynb #934e15ea
 def in_other_words(request: Request, line: str) -> dict | None:
     "What is called otherwise here, or begins with a sign."
     first = request.words[:1]
-    if _FILES.fullmatch(request.text.strip().rstrip("?!. ")[:100]):
-        return decline("I list tasks and not files. “$ ls projects” shows what is in a folder, “read projects/roof.org” what is in a file, "
-                       "and “find …” looks into all of them.")
     if first == ("check",) and request.after(1):
         return decline(f"Did you mean “check off {request.after(1)[:80]}”? Say it like this and I'll do it.")
     if first and first[0] in ("approve", "deny"):

@@ -34,7 +34,7 @@ from .lookups import Surroundings, look_up, way_of
 from .paraphrases import paraphrased
 from .passed import next_time
 from .questions import asked
-from .scopes import about_place, how_many
+from .scopes import about_place, how_many, which_notes
 from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
 from .reminders import appointment, remind
@@ -147,7 +147,7 @@ def whats_in(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/sentences.ipynb #01ea1365
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, edit, unknown_file, under_behind, under_a_line,
                            alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, page_to_read, alone(journal), read_there, left_on_list, how_many, about_place,
+LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, which_notes, page_to_read, alone(journal), read_there, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, how_long, when_is, is_it_then, is_it_done,
                              alone(recent), inbox, whats_in, alone(find), look, alone(journal_of_today), by_words)
 

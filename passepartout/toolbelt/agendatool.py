@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/toolbelt/agendatool.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_ITEMS', 'NO_NOTES', 'NEXT', 'AFTER_THAT', 'FURTHER', 'MOST_LOOKED_AT', 'DAYS', 'read_when', 'read_day',
-           'read_clock', 'say_places', 'say_broken', 'say_programs', 'hour_of', 'in_hours', 'say_hours', 'org_agenda',
-           'this_moment', 'is_ahead', 'org_next', 'one_group', 'named_so', 'dated_between', 'org_view']
+           'read_clock', 'say_places', 'say_broken', 'say_programs', 'hour_of', 'in_hours', 'say_hours', 'what_else',
+           'org_agenda', 'this_moment', 'is_ahead', 'org_next', 'one_group', 'named_so', 'dated_between', 'org_view']
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #142439dc
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,8 @@ from ..agenda import Item, foremost, render_agenda, say_day, say_item
 from ..amounts import listed
 from ..conditions import PassepartoutError
 from .firstlines import before_days, before_list
-from .notesource import Source, notes_label
+from ..indexing.finding import IndexedNotes
+from .notesource import ReadNotes, Source, notes_label
 from ..outline.privacy import is_private
 from ..search import fold
 from ..tools import ToolContext, ToolResult
@@ -85,6 +86,15 @@ def say_hours(start: time | None, end: time | None, first: date, last: date) -> 
     hours = " ".join(filter(None, [start and f"from {at(start, first)}", end and f"until {at(end, last)}"]))
     return f"Only {hours}, and what has no hour; what is late is left out."
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #af89c2de
+def what_else(notes: IndexedNotes | ReadNotes, last: date, today: date, private: Sequence[str] = ()) -> tuple[str, list[Item]]:
+    "What to say when nothing is on until `last`, and the item that it names; empty when no public task is open."
+    every = [item for items in notes.view("open", today)[0].values() for item in items if not is_private(item.tags, private)]
+    bare, dated = [item for item in every if item.due is None], [item for item in every if item.due is not None and item.due > last]
+    after = sorted(dated, key=lambda item: (item.due, item.file, item.line))[:1]
+    told = [f"{len(bare)} open {'task has' if len(bare) == 1 else 'tasks have'} no date: “open tasks” lists what is open."] if bare else []
+    return "\n".join(told + [f"The next task with a date is “{item.headline}”, {say_day(item.due)}  ({item.file}:{item.line})." for item in after]), after
+
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #f4968b9f
 MOST_ITEMS = 200
 NO_NOTES = "There are no notes in this folder yet. “todo call Ana by friday” or “note: …” writes the first one."
@@ -106,9 +116,10 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
     listed = render_agenda(told, first, last, today, most=MOST_ITEMS)
     during = "".join([f" from {hours[0]:%H:%M}" if hours[0] else "", f" until {hours[1]:%H:%M}" if hours[1] else ""])
     asked = before_days(question, told, first, last, today, during)
+    others, named_next = what_else(notes, last, today, private) if first <= today <= last and not (items or question or any(hours)) else ("", [])
     text = "\n".join(filter(None, [asked, listed, say_hours(*hours, first, last), say_broken(broken), say_programs(programs),
-                                  *clock_remarks(items), NO_NOTES if notes.empty else "", source.doubts(notes, today, not items)]))
-    return ToolResult(text, [item.as_dict() for item in items], notes_label((item.file for item in items), secret))
+                                  *clock_remarks(items), others, NO_NOTES if notes.empty else "", source.doubts(notes, today, not items)]))
+    return ToolResult(text, [item.as_dict() for item in items], notes_label((item.file for item in (*items, *named_next)), secret))
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #4ecdb3f1
 NEXT, AFTER_THAT, FURTHER = "next", 2, (7, 60, 400)         # the view; how many more are told; how many days are looked at

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/toolbelt/findtool.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_HITS', 'without_s', 'say_hit', 'say_found', 'say_asked', 'passage', 'said_lines', 'share_of_title',
-           'fewer_words', 'org_find']
+           'fewer_words', 'having_word', 'org_find']
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #5ec3249a
 import re
@@ -134,6 +134,22 @@ def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, privat
     best = kept(lambda found: found.total)
     return (best, best != kept(lambda found: found.public)) if best else None
 
+# %% ../../nbs/toolbelt/12ad_findtool.ipynb #c6605324
+_MORE_LETTERS = 2
+
+def _holds_word(hit: Hit, word: str) -> bool:
+    "Whether the `word`, or one that is at most two letters longer, stands in what is shown of a hit."
+    shown = fold(f"{hit.title} {hit.snippet} {' '.join(hit.tags)} {hit.file}")
+    return bool(re.search(rf" {re.escape(fold(word).strip())}\w{{0,{_MORE_LETTERS}}} ", shown))
+
+# %% ../../nbs/toolbelt/12ad_findtool.ipynb #8cd4324e
+def having_word(notes: ReadNotes | IndexedNotes, word: str, found: Found, today: date, private: Sequence[str] = ()) -> tuple[set[tuple[str, int]], bool, bool]:
+    "(file and line of those hits that have the `word`, whether no section has it, whether only private ones do)."
+    having = {(hit.file, hit.line) for hit in found.hits if _holds_word(hit, word)}
+    if len(having) == len(found.hits): return having, False, False
+    whole = notes.find(f'"{word}"', MOST_HITS, 0.0, today, private)
+    return having | {(hit.file, hit.line) for hit in whole.hits}, not having and not whole.total, not having and bool(whole.total) and not whole.public
+
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #ce7d3797
 def org_find(query: str, limit: int, context: ToolContext, source: Source, private: Sequence[str], quote: int = 0) -> ToolResult:
     """Search the opened folder for at most `limit` sections; see the pages *search* and, with an index, *query* for what matches.
@@ -146,7 +162,11 @@ def org_find(query: str, limit: int, context: ToolContext, source: Source, priva
         told, secret, asked = f"{found.why.removesuffix(' Try fewer words.')} With fewer words:\n", found.private or fewer[1], fewer[0]
         found = notes.find(asked, limit, now, today, private)
     secret = secret or found.private or any(is_private(hit.tags, private) for hit in found.hits)
-    passages = [passage(hit, context, private=private) for hit in found.hits[:max(0, min(quote, 5))]]
+    quoted, word = found.hits[:max(0, min(quote, 5))], asked if asked.isalnum() else ""
+    if quoted and word:
+        having, nowhere, by_private = having_word(notes, word, found, today, private)
+        secret, told = secret or by_private, told + f"No note has the word “{word}”; longer ones begin with it.\n" * nowhere
+    passages = [passage(hit, context, private=private) if not word or (hit.file, hit.line) in having else [] for hit in quoted]
     nothing = not found.hits or bool(told)
     remarks = [source.doubts(notes, today, nothing), plain_texts(context.resources["folder"], query) if nothing else ""]
     text = told + say_found(asked, found, "\n".join(filter(None, remarks)), passages)
