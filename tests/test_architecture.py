@@ -17,7 +17,7 @@ ROOMS = """
     frozen messages labels
     inifile settings inichange redaction.patterns redaction.keyforms redaction.openpasswords redaction.formsearch redaction.assignments redaction.nearby redaction.companions redaction.logins redaction.shaped redaction.knownvalues redaction.disguises redaction.recordtexts redaction.secrets redaction.keyrings
     protocol storage.seal
-    storage.chain storage.breaks storage.journalfile storage.store storage.ledger storage.erasure journal
+    storage.chain storage.breaks storage.journalfile storage.store storage.ledger storage.tablecheck storage.erasure journal
     objects changes memory recall
     org outline.blocks outline.bullets outline.recurrences outline.frontmatter outline.markdown outline.privacy outline.properties awareness.budget awareness.measure outline.elements outline.links outline.live outline.timestamps outline.diarydates agenda awareness.views wallclock search notes capture daytemplate outline.rewrite outline.renames outline.logbook outline.planning outline.priorities outline.states outline.insertions outline.moves outline.bodytext outline.checkboxes skillfiles.skillchild tangling.headerargs tangling.sourceblocks tangling.noweb tangling.setupfiles tangling.tablevalues tangling.tangle tangling.tanglefiles skillfiles.pagelines tangling.chapter
     indexing.identity indexing.entries indexing.indexfile indexing.identbook indexing.notefiles indexing.database indexing.filerows indexing.sweep indexing.index indexing.query indexing.ranking indexing.finding targets indexing.objectsource indexing.inotify indexing.watch indexing.upkeep awareness.periphery awareness.fovea indexing.embeddings indexing.lent indexing.meaning
