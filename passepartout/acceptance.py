@@ -15,7 +15,8 @@ from .storage.breaks import Break, acceptance
 from .storage.chain import JournalError, Verdict
 from .storage.erasure import as_ranges
 from .journal import Journal
-from .storage.ledger import ApprovalGone, genuine_record, is_image, memory_seal, tables_from_chain, expired
+from .storage.ledger import ApprovalGone, genuine_record, memory_seal, expired
+from .storage.tablecheck import is_image, tables_from_chain
 from .storage.store import Draft
 from .tuples import NamedTuple
 

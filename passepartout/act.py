@@ -28,12 +28,13 @@ from .journal import JournalError
 from .limits import in_thread, within
 from .messages import (CALL, CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, PLAN, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
                                    Allowed, ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
-from .previews import Change, Foreseen, awakened, foresee, quotes_private, result_of, uncovered
+from .previews import Change, Foreseen, foresee, result_of
 from .reason import UNFIT
 from .records import record
 from .results import feedback, format_tool_result, label_of, tool_error, tool_output
 from .awareness.summaries import in_our_words
 from .tools import Tool, ToolError, ToolResult
+from .uncovering import awakened, quotes_private, uncovered
 from .verify import Clearance, Cleared, brief, clear, is_answer, judge, judgement_record, normalise
 
 _all_ = ["format_tool_result", "register_actuator"]

@@ -12,12 +12,11 @@ import json, posixpath, re
 from collections.abc import Callable
 from datetime import datetime
 
+from .agenda import MONTHS, WEEKDAYS
 from .lazy import Regex
 from .records import record
 
 # %% ../nbs/08ea_daytemplate.ipynb #637a7a67
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_MONTHS = "January February March April May June July August September October November December".split()
 _PARTS = Regex(r"\[([^\[\]]*)\]|YYYY|YY|MMMM|MMM|MM|Mo|M|DDDD|DD|Do|D|dddd|ddd|dd|GGGG|WW|W|ww|w|HH|H|hh|h|mm|m|ss|s|A|a|Q")
 
 def nth(number: int) -> str:
@@ -28,8 +27,8 @@ def nth(number: int) -> str:
 def in_form(form: str, when: datetime) -> str:
     "`when`, as the `form` of a date says."
     week, year, half = when.isocalendar().week, when.isocalendar().year, when.hour % 12 or 12
-    parts = {"YYYY": f"{when.year:04}", "YY": f"{when.year % 100:02}", "MMMM": _MONTHS[when.month - 1], "MMM": _MONTHS[when.month - 1][:3], "MM": f"{when.month:02}", "Mo": nth(when.month), "M": str(when.month),
-             "DDDD": f"{when.timetuple().tm_yday:03}", "DD": f"{when.day:02}", "Do": nth(when.day), "D": str(when.day), "dddd": _DAYS[when.weekday()], "ddd": _DAYS[when.weekday()][:3], "dd": _DAYS[when.weekday()][:2],
+    parts = {"YYYY": f"{when.year:04}", "YY": f"{when.year % 100:02}", "MMMM": MONTHS[when.month - 1], "MMM": MONTHS[when.month - 1][:3], "MM": f"{when.month:02}", "Mo": nth(when.month), "M": str(when.month),
+             "DDDD": f"{when.timetuple().tm_yday:03}", "DD": f"{when.day:02}", "Do": nth(when.day), "D": str(when.day), "dddd": WEEKDAYS[when.weekday()], "ddd": WEEKDAYS[when.weekday()][:3], "dd": WEEKDAYS[when.weekday()][:2],
              "GGGG": f"{year:04}", "WW": f"{week:02}", "W": str(week), "ww": f"{week:02}", "w": str(week), "HH": f"{when.hour:02}", "H": str(when.hour), "hh": f"{half:02}", "h": str(half),
              "mm": f"{when.minute:02}", "m": str(when.minute), "ss": f"{when.second:02}", "s": str(when.second), "A": "AM" if when.hour < 12 else "PM", "a": "am" if when.hour < 12 else "pm", "Q": str((when.month + 2) // 3)}
     return _PARTS.sub(lambda found: found[1] if found[1] is not None else parts[found[0]], form)

@@ -16,7 +16,7 @@ from weakref import ref
 from .storage.chain import JournalError, Verdict
 from .storage.erasure import Erased, erasable, erase_images, erase_records, flush_out, with_image, with_text
 from .storage.journalfile import JournalBusy, lock_of
-from .storage.ledger import ApprovalGone, Entries, Ledger, begin_effect, settle_effect, compare, decide, finish, memory_rows, moment_in, told_in
+from .storage.ledger import ApprovalGone, Entries, Ledger, begin_effect, settle_effect, decide, finish, memory_rows, moment_in, told_in
 from .storage.store import Draft
 
 _all_ = ["JournalError"]
@@ -209,7 +209,10 @@ class Audit(Unfinished):
         "Check the records since the anchor, or the `whole` chain and the tables that were made from it."
         self.flush()
         verdict = super().verify(whole)
-        problem = compare(self) if whole and verdict.ok else None
+        problem = None
+        if whole and verdict.ok:
+            from passepartout.storage.tablecheck import compare
+            problem = compare(self)
         return Verdict(False, verdict.checked, problem, "forged", verdict.seq) if problem else verdict
 
     def erasable(self, before: float | None = None, turn: str | None = None, session: str | None = None) -> list[int]:

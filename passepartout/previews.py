@@ -6,19 +6,15 @@ Docs: https://example.org/passepartout/previews.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_COMPARED', 'MOST_BLANKS', 'MOST_EMPTY', 'MOST_MARKS', 'MOST_LINES', 'LOOK_S', 'AT_HOME', 'alike_outside',
-           'hunks', 'visible', 'shown_line', 'two_alphabets', 'turned_round', 'looked_at', 'Change', 'result_of',
-           'render', 'Preview', 'laid_over', 'preview_of', 'Foreseen', 'foresee', 'changes_in', 'holds_private',
-           'for_channel', 'uncovered', 'quotes_private', 'awakened']
+           'hunks', 'visible', 'shown_line', 'Change', 'result_of', 'render', 'Preview', 'laid_over', 'preview_of',
+           'Foreseen', 'foresee', 'changes_in', 'holds_private', 'for_channel']
 
 # %% ../nbs/16b_previews.ipynb #47e4accc
 import json
 import os
-import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -114,62 +110,6 @@ def shown_line(line: str, most: int = 300) -> str:
     ending = "".join("·" if c == " " else "⇥" for c in text[len(kept):][:40]) if sign in "+-" else ""
     cut = f"… ({len(kept) - most:,} more characters)" if len(kept) > most else ""
     return sign + visible(kept[:most].replace("\t", "⇥")) + cut + ending
-
-# %% ../nbs/16b_previews.ipynb #f2686759
-_LETTERS = Regex(r"[^\W\d_]+")
-
-@lru_cache(2048)
-def _alphabet(letter: str) -> str:
-    return "LATIN" if letter.isascii() else unicodedata.name(letter, "").partition(" ")[0] if letter.lower() != letter.upper() else ""
-
-# %% ../nbs/16b_previews.ipynb #814aa2c8
-def two_alphabets(text: str, most: int = 3) -> list[str]:
-    "A sentence for each word of `text` with letters of two alphabets, at most `most`."
-    if text.isascii(): return []
-    found, kinds = {}, {c: _alphabet(c) for c in set(text)}
-    for word in _LETTERS.findall(text):
-        if word.isascii() or len({*map(kinds.get, word)} - {""}) < 2 or word in found or len(found) >= most: continue
-        letters = [(letter, alphabet) for letter in word if (alphabet := _alphabet(letter))]
-        counted = Counter(alphabet for _, alphabet in letters)
-        usual = max(counted, key=lambda each: (counted[each], each == "LATIN"))
-        odd = dict.fromkeys(f"“{letter}” is {alphabet.capitalize()}, U+{ord(letter):04X}" for letter, alphabet in letters if alphabet != usual)
-        found[word] = f"“{visible(word[:60])}” is written with two alphabets: {', '.join([*odd][:4])}."
-    return [*found.values()]
-
-# %% ../nbs/16b_previews.ipynb #ef039281
-_TURNED = Regex(r"^[ND]*R[^\n]*$|R[RND]*[RD]", re.M)
-_PIECE = Regex(r"[^\W_]+(?:[^\W_]|[-'\"_\u05be\u05f3\u05f4\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f])*|[^\w\s]|_")
-_BETWEEN = Regex(r"[^\W\d][/\\|<>&;=~$*:@.%+?#^][^\W_]|\d[/\\|<>&;=~$*:@.%+?#^][^\W\d]")
-
-@lru_cache(2048)
-def _direction(char: str) -> str:
-    kind = "L" if char.isascii() and char.isalpha() else unicodedata.bidirectional(char)
-    return {"L": "L", "R": "R", "AL": "R", "EN": "D", "AN": "D"}.get(kind, "\n" if char == "\n" else "N")
-
-# %% ../nbs/16b_previews.ipynb #2dbfb3ef
-def turned_round(text: str, blanks: bool = False, most: int = 3) -> list[str]:
-    "A sentence for each part of `text` that a screen may show in another order, at most `most`: what lies between signs, and with `blanks` also what lies between blanks."
-    if text.isascii(): return []
-    found: dict[str, str] = {}
-    for run in _TURNED.finditer("".join(map(_direction, text))):
-        part = text[run.start():run.end()].strip(" \t\")(")
-        if len(found) >= most: break
-        if part in found or not (_BETWEEN.search(part) or blanks and " " in part): continue
-        pieces = _PIECE.findall(part)
-        if len(pieces) < 2: continue
-        named = ", then ".join(f"“{visible(each[:60])}”" for each in pieces[:12])
-        found[part] = (f"A screen may turn this round, which is written from right to left. In order it is first {named}"
-                       + (f", and {len(pieces) - 12:,} more." if len(pieces) > 12 else "."))
-    return [*found.values()]
-
-# %% ../nbs/16b_previews.ipynb #d50b3c7c
-def looked_at(would: str, payload: Mapping[str, Any]) -> list[str]:
-    "What a reader of an action that `would` run does not see in it: words of two alphabets, and what a screen turns round."
-    if would.isascii(): return []
-    args = payload.get("args")
-    commands = [str(value) for each in (payload, args) if isinstance(each, Mapping) for name, value in each.items() if name in ("command", "cmd")]
-    turned = [said for command in commands for said in turned_round(command, True)]
-    return [*two_alphabets(would), *(turned or turned_round(would))]
 
 # %% ../nbs/16b_previews.ipynb #78aea0f9
 def _without_secrets(lines: list[str], redact: Callable[[str], str], texts: Sequence[str]) -> list[str]:
@@ -358,56 +298,3 @@ def for_channel(text: str, private: bool, source: Any) -> str:
     "`text` as it may be shown on the channel `source`."
     if not private or str(source) in AT_HOME: return text
     return "It changes a file with private headings, so the difference is shown only on your own machine: passepartout approvals list"
-
-# %% ../nbs/16b_previews.ipynb #34912d85
-def uncovered(changes: Iterable[Change], tags: Sequence[str]) -> list[str]:
-    "The lines that stood under a private tag, and would stand under none."
-    from passepartout.toolbelt.reach import private_text
-    changes = tuple(changes)
-    if not any(c.before is not None and private_text(c.path, c.before, tags) for c in changes): return []
-    before, after = ([lines for c in changes for lines in _lines_by_privacy(c.path, data(c), tags)]
-                     for data in (lambda c: c.before, lambda c: c.after))
-    lines = lambda found, private: Counter(line for mine, line in found if mine is private)
-    words = lambda found, private: Counter(word for mine, line in found if mine is private for word in _words_in(line))
-    shown = (words(before, True) - words(after, True)) & (words(after, False) - words(before, False))
-    return [line for line in lines(after, False) - lines(before, False) if any(word in shown for word in _words_in(line))] if shown else []
-
-# %% ../nbs/16b_previews.ipynb #b57b97e0
-def _words_in(line: str) -> list[str]: return _WORD.findall(line.casefold())
-
-# %% ../nbs/16b_previews.ipynb #4d02d41c
-def _lines_by_privacy(path: str, data: bytes | None, tags: Sequence[str]) -> Iterator[tuple[bool, str]]:
-    "Each line of a text in which there is something, and whether it is private."
-    from passepartout.notes import parse_note
-    from passepartout.outline.privacy import as_note, is_private
-    outline = parse_note((data or b"").decode("utf-8", "replace"), as_note(path))
-    parts = ((is_private(outline.tags(node), tags), f"{node.title}\n{outline.body(node)}") for node in outline.nodes)
-    yield from ((private, line.strip()) for private, part in parts for line in part.split("\n") if any(map(str.isalnum, line)))
-
-_WORD = Regex(r"[^\W_]+")
-
-# %% ../nbs/16b_previews.ipynb #209d15fb
-def quotes_private(values: Iterable[Any], changes: Iterable[Change], tags: Sequence[str], said: Callable[[str], bool]) -> bool:
-    "Is a text among `values`, or a step of a path of titles, taken from private lines of the files of `changes`, and was it not `said`?"
-    from passepartout.toolbelt.reach import private_text
-    changes = tuple(changes)
-    if not any(c.before is not None and private_text(c.path, c.before, tags) for c in changes): return False
-    lines = [each for c in changes for each in _lines_by_privacy(c.path, c.before, tags)]
-    private, public = ("\n".join(line for mine, line in lines if mine is which) for which in (True, False))
-    names = {c.path for c in changes}
-    told = [step.strip() for each in values if isinstance(each, str) and each not in names for step in _COUNTED.sub("", each).split(" › ")]
-    return any(step in private and step not in public and not all(map(said, _words_in(step))) for step in told if len(step) > 2)
-
-_COUNTED = Regex(r"^line \d+(: )?")
-
-# %% ../nbs/16b_previews.ipynb #38e9a3d6
-def awakened(changes: Iterable[Change], said: Callable[[str], bool]) -> list[tuple[str, str]]:
-    "(file, what it is) for the things that the `changes` bring in, that a program would carry out, and that were not `said`."
-    from passepartout.outline.live import new_orders
-    return new_orders(((c.path, _text(c.before), _text(c.after)) for c in changes), said)
-
-# %% ../nbs/16b_previews.ipynb #c835cb1e
-def _text(data: bytes | None) -> str:
-    from passepartout.notes import NotText, decode
-    try: return decode(data or b"").text
-    except NotText: return (data or b"").decode("utf-8", "replace")

@@ -57,7 +57,6 @@ PARTS = {          # what may stand in a pattern that a function puts together, 
     "passepartout.shell.past._tagged": {"either": lambda room: ["personal|private", re.escape("a b")]},
     "passepartout.shell.standfor.called": {"base": lambda room: ["r?", "*a*b*c*", "[a-z]*", "?*?*?*"]},
     "passepartout.shell.words.component": {"made": lambda room: ["a.*b.*c", ".*a", "[a-z].*.", ".*.*"], "text": lambda room: ["a", "."], "mask": lambda room: ["a", "."]},
-    "passepartout.tangling.tangle._coderef": {"shown": lambda room: [None, ("", "(ref:%s)"), ("", "# %s")]},
     "passepartout.toolbelt.filesearch._named": {"files": lambda room: ["", "*", "*a*b*c*", "**.[a-z]*"]},
     "passepartout.tui.entry.whole": {"self": lambda room: [SimpleNamespace(kept={"a": "b", "aa": "c"})]},
 }

@@ -15,7 +15,7 @@ from passepartout.tangling.chapter import chapter_cells, notebook_text
 from passepartout.tangling.headerargs import TangleError, read_arguments, split_arguments
 from passepartout.tangling.noweb import Web
 from passepartout.skillfiles.skillchild import page_tree
-from passepartout.tangling.tangle import astray, tangled
+from passepartout.tangling.tangle import astray, label_form, tangled, without_label
 from passepartout.terminal.tanglecommand import run_tangle
 from passepartout.tangling.tanglefiles import Ledger, page_of, plan_files, read_page, write_files
 
@@ -218,3 +218,12 @@ def test_a_line_loses_the_columns_that_all_have_in_common(blank, columns):
     width = len(blank.expandtabs(8))
     made = _dedented(f"{blank}x", columns := min(columns, width))
     assert made.endswith("x") and len(made[:-1].expandtabs(8)) == width - columns and (made[:-1].rstrip(" ").count("\t") == len(made[:-1].rstrip(" ")) or " " in blank)
+
+
+@settings(max_examples=examples(2_000))
+@given(st.text(" \tab-;(:)%é", max_size=20), st.text("a (;:%", max_size=3), st.text("a );", max_size=3))
+def test_a_label_is_what_orgs_own_expression_says(line, before, after):
+    "Which is in proportion to the square of a long line, and so is not used."
+    named = re.compile(r"(?<![ \t])[ \t]*" + re.escape(before) + "[-a-zA-Z0-9_][-a-zA-Z0-9_ ]*" + re.escape(after) + r"\Z")
+    bare = named.sub("", shown := line.rstrip(" \t"))
+    assert without_label(line, before, after) == (line if bare == shown else bare)

@@ -18,9 +18,10 @@ from hashlib import sha256
 from typing import Any
 
 from ..conditions import PassepartoutError
+from ..lookalikes import looked_at
 from ..messages import APPROVAL_REQUIRED, NOTHING, Action, ApprovalRequired, Signal, pick
 from ..outline.live import quieted
-from ..previews import Foreseen, for_channel, holds_private, looked_at, visible
+from ..previews import Foreseen, for_channel, holds_private, visible
 from ..records import record
 from ..verify import brief
 

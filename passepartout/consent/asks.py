@@ -21,10 +21,11 @@ from ..context import confidential
 from ..journal import JournalError
 from ..memory import Memory, current
 from ..messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal, pick
-from ..previews import AT_HOME, Foreseen, foresee, quotes_private
+from ..previews import AT_HOME, Foreseen, foresee
 from ..services import WhoseWords
 from ..tools import ToolContext
 from ..turns import Turn
+from ..uncovering import quotes_private
 from ..verify import normalise
 
 # %% ../../nbs/consent/17da_asks.ipynb #4da0637b

@@ -17,7 +17,7 @@ from hashlib import blake2b
 
 from .entries import FileEntry, file_entry
 from ..lazy import Regex
-from ..notes import MOST_BYTES, MOST_FILES, SUFFIXES, NotText, Remark, decode, parse_note
+from ..notes import GUESSED, MOST_BYTES, MOST_FILES, SUFFIXES, NotText, Remark, decode, parse_note
 from ..org import Keywords
 from ..confinement.openedpath import MOST_DEEP
 from ..confinement.resources import resolve
@@ -131,7 +131,7 @@ def read_file(root: Root, path: str) -> tuple[tuple[int, int, int, int], bytes, 
 def doubt(path: str, certain: bool) -> str:
     "What the person should know about a file that was read; empty when all is well."
     if CONFLICT.search(path): return "it is a conflict copy left by a sync program; compare it with the note and delete one"
-    return "" if certain else "it is not UTF-8; letters with accents may be shown wrongly"
+    return "" if certain else GUESSED
 
 # %% ../../nbs/indexing/08gd_notefiles.ipynb #7ddd622e
 def content_hash(data: bytes) -> bytes:

@@ -6,16 +6,15 @@ Docs: https://example.org/passepartout/outline/markdown.html.md"""
 
 # %% auto #0
 __all__ = ['TAG', 'CODE', 'WRITTEN', 'FINISHED', 'STATES', 'URGENT', 'ARROW', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK',
-           'HINT', 'SPAN', 'LINE', 'ITEM', 'ATX', 'FENCE', 'TASK_RANK', 'MARKERS', 'RULE', 'BLOCKS', 'ATTRIBUTES',
-           'line_tags', 'uncoded', 'marks_in', 'task_facts', 'without_last_tags', 'within_list', 'html_end',
-           'living_lines', 'behind_quotes', 'ends_fence', 'parse_markdown', 'bare_title', 'open_heading', 'open_bullet',
-           'read_top']
+           'HINT', 'SPAN', 'ITEM', 'TASK_RANK', 'ATTRIBUTES', 'line_tags', 'uncoded', 'marks_in', 'task_facts',
+           'without_last_tags', 'parse_markdown', 'bare_title', 'open_heading', 'open_bullet', 'read_top']
 
 # %% ../../nbs/outline/08a_markdown.ipynb #1703ef87
 import re
 from collections.abc import Iterator
 from functools import cache
 
+from .blocks import living_lines
 from .bullets import DONE, IN_BOX, dates_below, is_outliner_page, page_facts, read_bullet
 from ..lazy import Regex
 from .frontmatter import ASSIGNED, FRONT, MOST_HEAD, PARAGRAPH, TOML, head_tags, read_front_matter, read_toml
@@ -96,109 +95,8 @@ def without_last_tags(title: str) -> str:
     return title[:end].rstrip()
 
 # %% ../../nbs/outline/08a_markdown.ipynb #16599d71
-LINE = Regex(r"([ \t]*)([^ \t\r\n][^\r\n]*)")
 ITEM = Regex(rf"(?:[-*+]|\d{{1,9}}[.)])[ \t]+\[({IN_BOX})\](?:[ \t]+([^\r\n]*)|$)")
-ATX = Regex(r"(#{1,6})(?:[ \t]+(.*))?$")
-FENCE = Regex(r"(`{3,}(?=[^`]*$)|~{3,})")
 TASK_RANK = 1000            # above every heading level, so that a heading ends all tasks
-
-# %% ../../nbs/outline/08a_markdown.ipynb #00026d57
-MARKERS = Regex(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]{1,4}(?=[^ \t])|[ \t]|$)")
-RULE = Regex(r"([-*_])(?:[ \t]*\1){2,}[ \t]*$")
-
-def within_list(offsets: list[int], column: int, rest: str, lazy: bool) -> str:
-    "Close the items that a line ends, open those that it begins, and give what stands after their signs. `lazy`: a paragraph is open, which goes on further out as well."
-    first = rest[0]
-    if offsets and column < offsets[-1] and not (lazy and first not in "#`~>-*+0123456789=<_"):
-        while offsets and column < offsets[-1]: offsets.pop()
-    if first not in "-*+0123456789" or RULE.match(rest) or column - (offsets[-1] if offsets else 0) > 3: return rest
-    at = 0
-    while sign := MARKERS.match(rest, at):
-        inner, at = column % 4, sign.end()                   # a tab goes on to the next multiple of four
-        column += len((" " * inner + sign[0]).expandtabs(4)) - inner
-        offsets.append(column)
-    return rest[at:]
-
-# %% ../../nbs/outline/08a_markdown.ipynb #e534b26f
-BLOCKS = """address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header
-    hr html iframe legend li link main menu menuitem nav noframes ol optgroup option p param search section summary table tbody td tfoot th thead title tr track ul""".split()
-_ENDS_WITH = (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">"), ("%%", "%%"))
-_RAW, _NAMED = Regex(r"<(?:script|pre|style|textarea)(?=[\s>]|$)", re.I), Regex(rf"</?(?:{'|'.join(BLOCKS)})(?=[\s/>]|$)", re.I)
-_CLOSED = Regex(r"</(?:script|pre|style|textarea)>", re.I)
-_ALONE = Regex(r"</?[a-z][a-z0-9-]*(?:\s[^<>]*)?/?>[ \t]*$", re.I)
-
-def html_end(rest: str, lazy: bool) -> str | None:
-    "What ends the HTML that begins with this line: a text, a blank line (a blank), or nothing when it ends on the line; `None` when none begins."
-    if rest[0] == "%" and rest != "%%": return None
-    if _RAW.match(rest): return "" if _CLOSED.search(rest) else "</"
-    for begin, end in _ENDS_WITH:
-        if rest.startswith(begin): return "" if end in rest[len(begin):] else end
-    return " " if _NAMED.match(rest) or not lazy and _ALONE.match(rest) else None
-
-# %% ../../nbs/outline/08a_markdown.ipynb #7eba3071
-def living_lines(text: str, at: int, dead: list[tuple[int, int]]) -> Iterator[tuple]:
-    """The lines of `text` from `at` on that are neither blank nor code, and an empty one after the last; the stretches of code are added to `dead`.
-
-    Each as its number in the file, where it starts and ends, where the one before it ended, how far in it begins and its words begin, whether those are quoted, the words, and the match of a heading."""
-    number, fence, fence_start, last_end, base, html = text.count("\n", 0, at), "", 0, at, 0, ""
-    inner, offsets = False, []                       # whether the open fence is in a quotation; where the text of the open items begins
-    para = False                                     # whether a paragraph is open
-    for line in text[at:].split("\n"):
-        start, number, at = at, number + 1, at + len(line) + 1
-        found = LINE.match(line)
-        if found is None: para, html = False, html.strip(); continue
-        margin, rest, end = len(found[1]), found[2].rstrip(" \t"), min(at, len(text))
-        column = margin if "\t" not in found[1] else len(found[1].expandtabs(4))
-        indent, quoted = margin, rest[0] == ">" and (inner or not fence and not html)
-        if (fence or html) and not inner and column < base:
-            if fence: dead.append((fence_start, start))
-            fence = html = ""
-        if html:
-            yield number, start, end, last_end, margin, indent, False, rest if html == " " else "<!-- " + rest, None
-            if html != " " and (_CLOSED.search(rest) if html == "</" else html in rest): html = ""
-            last_end = end
-            continue
-        if not fence:
-            words = within_list(offsets, column, rest, para) if offsets or rest[0] in "-*+0123456789" else rest
-            if column > 3 and not para and words is rest and not quoted and column - (offsets[-1] if offsets else 0) > 3:
-                dead.append((start, end))
-                last_end = end
-                continue
-        if fence and inner and not quoted: fence = ""; dead.append((fence_start, start)); words = within_list(offsets, column, rest, False)
-        if quoted: indent, rest = behind_quotes(margin, rest)
-        if fence:
-            if column - base < 4 and ends_fence(rest, fence): fence = ""; dead.append((fence_start, end))
-            last_end = end
-            continue
-        words = MARKERS.sub("", rest) if quoted else words
-        deep = column > 3 and words is rest and not quoted and column - (offsets[-1] if offsets else 0) > 3
-        first, heading, told = "a" if deep else words[:1], None, None                # what goes on with a paragraph is text, however it begins
-        if first in ("`", "~") and (opened := FENCE.match(words)):
-            fence, fence_start, inner, base = opened[1], start, quoted, offsets[-1] if offsets and not quoted else 0
-            if words is rest: rest = fence
-        elif first in ("<", "%") and not quoted and (told := html_end(words, para)):
-            html, base, rest = told, offsets[-1] if offsets else 0, rest if html == " " else "<!-- " + rest
-        elif first == "#" and words is rest and not quoted and not offsets and column < 4: heading = ATX.match(rest)
-        para = not (fence or told is not None or heading or first in " "
-                    or first in "#=-*_" and (RULE.match(rest) or ATX.match(words) or not words.strip("=")))
-        yield number, start, end, last_end, margin, indent, quoted, rest, heading
-        last_end = end
-    if fence:
-        dead.append((fence_start, len(text)))
-        lost = " ".join(line for line in text[fence_start:].split("\n") if line.lstrip(" ")[:1] == "#")
-        if lost: yield number, fence_start, len(text), last_end, 10**6, 10**6, False, "<!-- " + lost, None
-    yield number + 1, len(text), len(text), last_end, 0, 0, False, "", None
-
-# %% ../../nbs/outline/08a_markdown.ipynb #ee794026
-def behind_quotes(margin: int, rest: str) -> tuple[int, str]:
-    "How far in the words of a quoted line begin, and the words; a blank when there are none."
-    said = rest.lstrip("> \t")
-    return margin + len(rest) - len(said), said or " "
-
-# %% ../../nbs/outline/08a_markdown.ipynb #04e9b043
-def ends_fence(rest: str, fence: str) -> bool:
-    "Whether a line closes the open `fence`: the same sign, at least as often, and nothing else."
-    return rest[0] == fence[0] and len(rest) >= len(fence) and not rest.strip(fence[0])
 
 # %% ../../nbs/outline/08a_markdown.ipynb #18b432e6
 def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outline:

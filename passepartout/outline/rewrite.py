@@ -20,7 +20,8 @@ from ..capture import UNWANTED, line_ending
 from ..conditions import PassepartoutError
 from ..lazy import Regex
 from .frontmatter import FRONT, TOML
-from .markdown import ANCHOR, ATTRIBUTES, ATX, CODE, ITEM, TAG, bare_title, line_tags
+from .blocks import ATX
+from .markdown import ANCHOR, ATTRIBUTES, CODE, ITEM, TAG, bare_title, line_tags
 from ..notes import parse_note
 from ..org import DRAWER, LINK, PREAMBLE, Node, Outline, inside
 from ..records import record

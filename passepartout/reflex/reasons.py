@@ -33,23 +33,19 @@ BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 
 # %% ../../nbs/reflex/reasons.ipynb #7942ebfd
 _VISITS = frozenset("browse open visit go look search check load get download google surf read show is".split())
-_LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
 _CLOCKING = Regex(r"(?!.*\s(?:is|was|are|were)\s)clock\s+(?:me\s+)?(?:in|out|on|off)\b\s*(?:(?:to|on|for|of)\s+)?(?:the\s+)?(.{0,80})|(?:start|stop)\s+(?:the\s+)?clock\b\s*(?:(?:on|for)\s+)?(?:the\s+)?(.{0,80})"
                    r"|(?:what|how\s+(?:much|long))\b.{0,40}\bclock(?:ed)?\b.*|how\s+much\s+time\s+did\s+(?:i|we)\s+spend\b.*|(?:show\s+)?(?:me\s+)?(?:my\s+|the\s+)?clock\s*table\b.*", re.I)
 _RINGING = Regex(r"(?:(?:set|start|create|make)\s+)?(?:an?\s+|the\s+|my\s+)?(?:[\w.:]+\s+){0,3}(?:alarm|timer|stopwatch)\b.*", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #4950ea5f
 def out_of_reach(request: Request, line: str) -> dict | None:
-    "The web, an alarm, a clock, and what is in the record."
+    "The web, an alarm, and a clock."
     address = "://" in request.text[:300] or "www." in request.text[:300].lower()
     if address and request.words[:1] and request.words[0] not in BY_WORD and request.words[0] not in (*SHOW, "what", "who", "how", "is",
             "find", "search", "go", "visit", "look", "check", "get", "load"):
         return decline(f"I can't reach the web, but I can keep this: answer {TODO_OR_NOTE}.")
     if address or {"internet", "weather"} & set(request.words[:12]): return decline(_WEB)
     if {"online", "website", "websites"} & set(request.words[:12]) and request.words[0] in _VISITS: return decline(_WEB)
-    if " ".join(request.words) in _LAST_DONE:
-        return say("What I did stands in the record: /trace in the chat, or passepartout trace. The last change is taken back by /undo, or "
-                   "passepartout undo.")
     if clocking := _CLOCKING.fullmatch(line):
         what = (clocking[1] or clocking[2] or "").strip()[:60] or "dentist"
         return decline(f"I keep no clock. What was clocked stands below its heading: “show {what}” shows it. A state I can set: “mark {what} as in progress”.")

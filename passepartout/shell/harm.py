@@ -16,7 +16,8 @@ from functools import partial
 from ..lazy import Regex
 from ..oneline import shown
 from ..confinement.roots import PathRefused
-from .altered import altered, alters, options_of
+from .altered import altered
+from .changers import alters, options_of
 from .places import Places
 
 # %% ../../nbs/shell/harm.ipynb #cfd1b47f

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/storage/ledger.html.md"""
 
 # %% auto #0
 __all__ = ['begin_effect', 'settle_effect', 'ApprovalGone', 'expired', 'genuine_record', 'is_after_break', 'whole_since',
-           'memory_seal', 'Recording', 'Announcing', 'Entries', 'finish', 'told_in', 'moment_in', 'Ledger', 'decide',
-           'compare', 'is_image', 'tables_from_chain', 'memory_rows']
+           'memory_seal', 'Recording', 'Announcing', 'Entries', 'finish', 'told_in', 'moment_in', 'Ledger',
+           'memory_rows', 'decide']
 
 # %% ../../nbs/storage/05d_ledger.ipynb #2ba75a1f
 import hashlib, json, os
@@ -317,74 +317,6 @@ class Ledger(Store):
         with self.lock, explained(self.path):
             return [build(*row) for row in self.db.execute(query, values)]
 
-# %% ../../nbs/storage/05d_ledger.ipynb #4859c986
-def decide(store: Ledger, approval: str, state: str, *, by: str, session: str, confirmed: str = "") -> dict:
-    "Record that `by` in `session` approved or denied a request, durably; `confirmed` are the words that they typed besides. Returns the approval. Raises `ApprovalGone`."
-    found = store.approval(approval)
-    draft = Draft(session, found["turn"] if found else "", store.clock)
-    draft.record("approval", {"approval": approval, "state": state, "by": by, "session": session,
-                              **({"confirmed": confirmed} if confirmed else {})})
-    draft.change(_decide, approval, state)
-    store.write([draft])
-    return store.approval(approval)
-
-# %% ../../nbs/storage/05d_ledger.ipynb #0ec4cdfa
-def compare(store: Ledger) -> str | None:
-    "What the tables say that the chain does not, as a sentence, or None."
-    effects, approvals = tables_from_chain(store)
-    for table, name, expected in (("effects", "settled", effects), ("approvals", "decided", approvals)):
-        stored = {id: row for id, *row in store.db.execute(f"SELECT id, seq, state, {name} FROM {table}")}
-        for id in {**expected, **stored}:
-            row = stored.get(id)
-            if row != expected.get(id):
-                return f"The list of {table} says {row[1] if row else 'nothing'} of {id}, the chain says {(expected.get(id) or [0, 'nothing'])[1]}."
-    return _images(store) or _memories(store)
-
-# %% ../../nbs/storage/05d_ledger.ipynb #69c70bf3
-def _memories(store: Ledger) -> str | None:
-    bad = next((id for id, hash, body, seal in store.db.execute("SELECT id, hash, body, seal FROM memory")
-                if seal != memory_seal(store, id, hash, body)), None)
-    return None if bad is None else f"The memory object {bad} was changed by somebody without the key; it is not used."
-
-# %% ../../nbs/storage/05d_ledger.ipynb #92338c73
-def is_image(before: Any, intent: str) -> bool:
-    "Is `before` what the file held by the text of this intent: its bytes, or None where there was no file?"
-    kept = hashlib.sha256(before).hexdigest() if isinstance(before, bytes) else None if before is None else "no bytes"
-    return kept == (told_in(intent) or {}).get("before_sha256")
-
-# %% ../../nbs/storage/05d_ledger.ipynb #27864496
-def _images(store: Ledger) -> str | None:
-    "What is wrong with the earlier versions of files, or None."
-    rows = store.db.execute("SELECT c.seq, c.body, i.before FROM chain c LEFT JOIN images i ON i.seq = c.seq WHERE c.kind = 'intent' AND "
-                            "c.body IS NOT NULL")
-    lost = {seq for body, in store.db.execute("SELECT body FROM chain WHERE kind IN ('accept', 'erase')")
-            for seq in (told_in(body) or {}).get("images", ())}
-    for seq, body, before in rows:
-        if not (before is None and seq in lost) and not is_image(before, body):
-            return f"What a file held before the edit of record {seq} is not what was put there."
-    stray = store.db.execute("SELECT min(seq) FROM images WHERE seq NOT IN (SELECT seq FROM chain WHERE kind = 'intent' AND "
-                             "body IS NOT NULL)").fetchone()[0]
-    return None if stray is None else f"An earlier version of a file is kept for record {stray}, which speaks of none."
-
-# %% ../../nbs/storage/05d_ledger.ipynb #3a92f279
-def tables_from_chain(store: Ledger) -> tuple[dict, dict]:
-    "Effects and approvals as the chain tells them: two dicts, from an id to [number of its record, state, number of the record that ended it]."
-    effects, approvals = {}, {}
-    for seq, kind, body in store.db.execute("SELECT seq, kind, body FROM chain WHERE kind IN ('intent', 'outcome', 'ask', 'approval', 'erase', 'accept') "
-                                            "AND body IS NOT NULL ORDER BY seq"):
-        told = told_in(body) or {}
-        if kind in ("erase", "accept"):
-            effects.update({id: [*row] for id, *row in told.get("effects", ())})
-            approvals.update({id: [*row] for id, *row in told.get("approvals", ())})
-            continue
-        table, id = (effects, told["effect"]) if "effect" in told else (approvals, told.get("approval"))
-        if not isinstance(id, str): continue                     # within a break that was accepted, anything may stand
-        if kind in ("intent", "ask"):
-            table[id] = [seq, "started" if kind == "intent" else "pending", None]
-        elif id in table:
-            table[id] = [table[id][0], str(told.get("state")), seq]
-    return effects, approvals
-
 # %% ../../nbs/storage/05d_ledger.ipynb #79ba9762
 def memory_rows(store: Ledger) -> Iterator[tuple[str, str, str]]:
     """Every memory object as (id, hash, body). A row that does not bear the journal's seal is left out and makes `store.checked` a problem."""
@@ -397,3 +329,14 @@ def memory_rows(store: Ledger) -> Iterator[tuple[str, str, str]]:
             elif store.checked.ok:
                 store.checked = Verdict(False, 0, f"The memory object {id} was changed by somebody without the key; it is not used.",
                                         "forged", 0)
+
+# %% ../../nbs/storage/05d_ledger.ipynb #4859c986
+def decide(store: Ledger, approval: str, state: str, *, by: str, session: str, confirmed: str = "") -> dict:
+    "Record that `by` in `session` approved or denied a request, durably; `confirmed` are the words that they typed besides. Returns the approval. Raises `ApprovalGone`."
+    found = store.approval(approval)
+    draft = Draft(session, found["turn"] if found else "", store.clock)
+    draft.record("approval", {"approval": approval, "state": state, "by": by, "session": session,
+                              **({"confirmed": confirmed} if confirmed else {})})
+    draft.change(_decide, approval, state)
+    store.write([draft])
+    return store.approval(approval)

@@ -292,7 +292,7 @@ def message_text(body: dict | None) -> str:
 def ask_lines(pending: Any, width: int = 88) -> Iterable[Line]:
     "A `PendingApproval` as lines: the gate's reason, the model's, exactly what would run and what it comes down to, which words of it look like others, and what has to be typed."
     from passepartout.consent.approvals import reason_given
-    from passepartout.previews import looked_at
+    from passepartout.lookalikes import looked_at
     yield Line("◆", "asks you", spelled(pending.reason), "magenta")
     payload = payload_of(pending.action)
     if why := reason_given(payload): yield Line(" ", "because", why, "")

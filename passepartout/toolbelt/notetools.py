@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/toolbelt/notetools.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LINES', 'MOST_CHARS', 'WIDEST', 'HITS', 'ITEMS', 'LINES', 'FOLDER', 'LISTS', 'FIND_TAKES', 'AGENDA_TAKES',
-           'CAPTURE_TAKES', 'READ_TAKES', 'say_when', 'said_time', 'org_capture', 'line_part', 'cut_lines',
-           'headings_in', 'read_file', 'note_tools']
+           'CAPTURE_TAKES', 'READ_TAKES', 'say_when', 'org_capture', 'line_part', 'cut_lines', 'headings_in',
+           'read_file', 'note_tools']
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #9ed00417
 from bisect import bisect_right
@@ -17,7 +17,7 @@ from datetime import date, datetime
 
 from ..amounts import counted
 from ..agenda import Item, say_day
-from .agendatool import DAYS, NEXT, org_agenda, org_next, org_view, read_clock, read_when
+from .agendatool import DAYS, NEXT, org_agenda, org_next, org_view, read_clock, read_when, this_moment
 from .firstlines import QUESTIONS
 from ..capture import INBOX, CaptureError, append_headline, clean_title, tags_of
 from ..conditions import PassepartoutError
@@ -41,12 +41,6 @@ def say_when(day: date | datetime, until: str) -> str:
     if not isinstance(day, datetime): return say_day(day)
     return f"{say_day(day)} {day:%H:%M}" + (f" to {until}" if until else "")
 
-# %% ../../nbs/toolbelt/12b_notetools.ipynb #89e3b01d
-def said_time(context: ToolContext) -> datetime:
-    "Now, on the day that the agent takes for today."
-    now = (context.now or datetime.now()).replace(tzinfo=None)
-    return datetime.combine(context.today, now.time()) if context.today else now
-
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #b8ce8ccf
 def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | None, body: str, context: ToolContext,
                 repeat: str = "", until: str = "", begun: Callable[[str, datetime], str] = lambda path, now: "") -> FileEdit:
@@ -55,7 +49,7 @@ def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | No
     if not file.display.lower().endswith(SUFFIXES):
         raise CaptureError(f"{file.display} is not a note; name a file that ends in {', '.join(SUFFIXES)}.")
     before = None if file.kind == "missing" else file.read_bytes(MOST_BYTES)
-    start = begun(file.relative, said_time(context)).encode() if before is None and file.relative == file.display else before or b""
+    start = begun(file.relative, this_moment(context)).encode() if before is None and file.relative == file.display else before or b""
     after = append_headline(start, title, file=file.display, kind=kind, scheduled=begin, deadline=due, body=body,
                             repeat=repeat, until=read_clock(until))
     named, tags = tags_of(clean_title(title)) if file.display.lower().endswith(".org") else (clean_title(title), ())
