@@ -258,6 +258,42 @@ def test_a_private_tag_counts_in_the_ways_of_other_programs(line):
     assert any(is_private(outline.tags(node), ("@personal",)) for node in outline.nodes[1:])
 
 
+SPELLED = {"in other letters": "@pеrsоnаl", "in Greek ones": "@pεrsοnαl", "with a wide sign": "＠personal", "in wide letters": "＠ｐｅｒｓｏｎａｌ", "with a sign nobody sees": "@per\u200bsonal", "in another direction": "\u202e@personal\u202c", "barred": "@personał", "struck through": "@p\u0336e\u0336rsonal",
+           "small capitals": "@pᴇʀsᴏɴᴀʟ", "with a control sign": "@per\x08sonal", "nested": "@personal/health", "as a part": "health/@personal", "in another size": "@PERSONAL"}
+PLACES = {"heading.org": "* Diary :{}:\nsecret\n", "parent.org": "* Diary :{}:\n** Letter\nsecret\n", "open.org": "* Diary :{}\nsecret\n", "among.org": "* TODO [#A] Diary :health:{}: \nsecret\n", "logseq.org": "* Diary #{}\nsecret\n", "bare.org": "* Diary {}\nsecret\n", "file.org": "#+FILETAGS: :{}:\n* Diary\nsecret\n", "property.org": "* Diary\n:PROPERTIES:\n:TAGS: {}\n:END:\nsecret\n",
+          "heading.md": "# Diary #{}\nsecret\n", "text.md": "# Diary\nsecret #{}\n", "front.md": "---\ntags: [house, '{}']\n---\n# Diary\nsecret\n", "toml.md": "+++\ntags = [\"{}\"]\n+++\n# Diary\nsecret\n", "bare.md": "# Diary {}\nsecret\n", "mac.md": "---\rtags: {}\r---\r# Diary\rsecret\r", "mac.org": "#+FILETAGS: :{}:\r* Diary\rsecret\r"}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("way", SPELLED)
+def test_a_tag_that_looks_like_a_private_one_is_one(way, place):
+    "Nobody can see the difference, or somebody wrote a tag that their editor does not take for one."
+    if way == "as a part" and place.startswith("bare"): pytest.skip("without a sign before it, it is a word")
+    text = PLACES[place].format(SPELLED[way])
+    outline = parse_note(text, place)
+    assert is_private(outline.tags(outline.nodes[-1]), ("@personal",)) and mentions_private(text, ("@personal",))
+
+
+@pytest.mark.parametrize("name, title", [("a.org", "Personal: a memoir"), ("a.org", "What is personal"), ("a.org", "personal at 10:30:"), ("a.org", "persona1 :persona1:"), ("a.md", "Be personal #house"), ("a.org", "Why :)"), ("a.org", "@personal is what the tag says")])
+def test_words_of_a_title_are_no_tags(name, title):
+    outline = parse_note(f"{'*' if name == 'a.org' else '#'} {title}\nb\n", name)
+    assert not is_private(outline.tags(outline.nodes[-1]), ("@personal",))
+
+
+async def test_a_diary_under_a_tag_that_only_looks_like_one_reaches_no_model_elsewhere(tmp_path):
+    agent, seen = await booted(tmp_path, []), []
+    (tmp_path / "memex" / "me.org").write_text("* Shopping\n* Okafor, results :＠pеrsonal/health:\nOkafor\n")
+    (tmp_path / "memex" / "me.md").write_text("# Okafor #＠personal\nOkafor\n")
+    now = []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or (now.pop() if now else "I see."), inline=True, local=False)
+    for way in (call("read-file", path="me.org"), call("org-find", query="results"), call("search", pattern="Okafor"), call("shell", command="cat me.*"), call("org-schedule", path="me.org", heading="2", remove=True)):
+        now.append(way)
+        await agent.handle("see what is new")
+        assert not now
+    assert not any("Okafor" in text.replace('"Okafor"', "") for text in seen)
+    await agent.close()
+
+
 pieces = st.sampled_from(("# Diary #personal", "# Other", "## Below", "## Too #personal", "secret", "```", "~~~", "  ```", "   ~~~ sh", "    ```", "- x", "- ```", "1. ~~~", "- - ```", "    - y", "  z", "    # no", "\t# no", "", "", "<!--", "-->", "<!-- a -->", "<pre>", "</pre>",
                           "<div>", "</div>", "<b>", "> ```", "> # quoted", ">", "---", "***", "* * *", "````", "`a`", "<?x", "?>", "- [ ] task", "  # within", "     deep", "10) ten", "-", "#", "-\ttab", "\t```", "<script>", "</script> # x"))
 

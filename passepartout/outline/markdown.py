@@ -11,6 +11,7 @@ __all__ = ['TAG', 'CODE', 'WRITTEN', 'FINISHED', 'STATES', 'URGENT', 'ARROW', 'L
 
 # %% ../../nbs/outline/08a_markdown.ipynb #1703ef87
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
@@ -19,7 +20,7 @@ from .bullets import DONE, IN_BOX, dates_below, is_outliner_page, page_facts, re
 from ..lazy import Regex
 from .frontmatter import ASSIGNED, FRONT, MOST_HEAD, PARAGRAPH, TOML, head_tags, read_front_matter, read_toml
 from .recurrences import PHRASE
-from ..org import Builder, Outline
+from ..org import Builder, Outline, meant_tags
 from ..unseen import UNSEEN
 
 # %% ../../nbs/outline/08a_markdown.ipynb #16723566
@@ -32,7 +33,10 @@ def line_tags(line: str) -> tuple[str, ...]:
     "The tags in one line."
     if "#" not in line and "::" not in line: return ()
     bare = CODE.sub("", line) if "`" in line else line
-    if not bare.isascii(): bare = "".join(c for c in bare if c not in UNSEEN and (c.isprintable() or c.isspace()))
+    if not bare.isascii() or not bare.isprintable():
+        bare = "".join(c for c in bare if c not in UNSEEN and (c.isprintable() or c.isspace()))
+        wide = "".join(c for c in unicodedata.normalize("NFKC", bare) if not "\u0300" <= c <= "\u036f")
+        bare = bare if wide == bare else f"{bare} {wide}"
     found = dict.fromkeys(TAG.findall(bare))
     for wrapped, field, bold in WRITTEN.findall(bare):
         found.update(dict.fromkeys("_".join(tag.split()) for each in [wrapped, *field.split(","), bold] if (tag := each.strip(" \t\r[]#"))))
@@ -135,7 +139,7 @@ def open_heading(build: Builder, heading: re.Match, number: int, start: int, end
     if named: title = title[:named.start()]
     level, tags, said = len(heading[1]), line_tags(title), {"CUSTOM_ID": named["id"]} if named and named["id"] else {}
     build.open(level, kind="heading", level=level, line=number, start=start, body_start=end,
-               title=without_last_tags(title) if tags else title, tags=tags, properties=said)
+               title=without_last_tags(title) if tags else title, tags=tags, properties=said, meant=meant_tags(title))
 
 # %% ../../nbs/outline/08a_markdown.ipynb #261b1c95
 def open_bullet(build: Builder, item: re.Match, indent: int, number: int, end: int) -> None:
@@ -148,6 +152,7 @@ def open_bullet(build: Builder, item: re.Match, indent: int, number: int, end: i
 # %% ../../nbs/outline/08a_markdown.ipynb #d2731fd3
 def read_top(node, text: str) -> int:
     "Fill in the node of the file from its front matter, or the properties of its page; returns where the rest begins."
+    if "\n" not in text[:MOST_HEAD]: text = text[:MOST_HEAD].replace("\r", "\n")              # lines as they ended on a Mac, long ago
     if plus := TOML.match(text) if text[:4].lstrip("\ufeff").startswith("+++") else None: front, node.properties = plus, read_toml(plus[1])
     elif front := FRONT.match(text): node.properties = read_front_matter(front[1])
     at = front.end() if front else 0

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from ..lazy import Regex
 from ..oneline import shown
-from ..outline.privacy import EDGE, private_names
+from ..outline.privacy import EDGE, plain_letters, private_names
 from ..confinement.roots import Root
 from ..sensitive import sensitive
 from .places import Places
@@ -181,6 +181,7 @@ def _tagged(private: tuple[str, ...]) -> Callable[[str], bool] | None:
     line = re.compile(rf":[@#%_]?(?:{either}):|[@#](?:{either})(?![\w-])|^[ \t]*-[ \t]*[\"']?[#@]?(?:{either})", re.I | re.M)
     def tagged(text: str) -> bool:
         low = text.casefold()
+        if not text.isascii() and (plain := plain_letters(text)) != low: text = low = f"{low}\n{plain}"
         if not any(name in low for name in folded): return False
         return line.search(text) is not None or any(name in each.partition(":")[2] for each in _tag_lines(low) for name in folded)
     return tagged
