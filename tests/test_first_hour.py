@@ -1064,3 +1064,9 @@ def test_what_is_no_folder_is_answered_as_ever(tmp_path, line):
 def test_a_long_folder_is_told_in_part(tmp_path):
     (answer,), _ = play(tmp_path, {f"n{i:03}.md": "x\n" for i in range(60)} | {f"f{i:03}/a.md": "x\n" for i in range(60)}, "list my notes")
     assert answer.startswith("120 files:\n  n000.md\n") and "\n  … and 20 files more\n  f000/  1 file\n" in answer and answer.endswith("\n  … and 20 more folders")
+
+
+@pytest.mark.parametrize("line, told", [("untag call with Ana", "It stands in its title"), ("untag door with house", "It comes from above")])
+def test_where_a_tag_stands_that_cannot_be_taken_here_is_told(tmp_path, line, told):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO Call @Ana\n* Roof :house:\n** TODO Door\n"}, line)
+    assert told in answer
