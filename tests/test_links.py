@@ -88,3 +88,12 @@ def test_the_place_of_a_link_is_no_tag_and_attributes_are_no_title():
     assert find_in(outline, "#the-roof").title == "Roof" and find_in(outline, "#offers").title == "Offers"
     assert retitle(outline, outline.nodes[1], "House").startswith("# House {#the-roof .wide}\n")
     assert change_tags(outline, outline.nodes[1], ["a"]).startswith("# Roof #a {#the-roof .wide}\n")
+
+
+def test_a_line_full_of_endings_is_read_in_linear_time():
+    "`](` and twelve thousand times `.org#` held the reader of the notes for a quarter of a minute: each ending was tried with all that stood after it."
+    from passepartout.indexing.entries import read_links
+    begun = time.thread_time()
+    assert read_links(parse_org("* a\n](" + ".org#" * 12_000 + "\n")) == []
+    assert time.thread_time() - begun < 2
+    assert read_links(parse_org("* a\n[x](b.org#c.d) [y](B.MD) [z](b.orgx) [w](.org) [v](c.org#a.md#b)\n", "n/a.org")) == [(1, "file:n/b.org"), (1, "file:n/b.org#c d"), (1, "file:n/B.MD"), (1, "file:n/c.org"), (1, "file:n/c.org#a md b")]

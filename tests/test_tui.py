@@ -14,10 +14,12 @@ from passepartout.terminal.render import Line
 from passepartout.settings import load_settings
 from passepartout.serving.sockets import connect_to, socket_path
 from passepartout.tui.app import Acts
+from passepartout.tui.desk import NoteDesk
+from passepartout.tui.entries import Entry
 from passepartout.tui.frame import OWN
 from passepartout.tui.entry import Blocks, Editor, History
 from passepartout.tui.picker import Picker
-from passepartout.tui.questions import Guard, Questions
+from passepartout.tui.questions import Field, Guard, Questions
 from passepartout.tui.resident import Resident, leave
 from passepartout.tui.rows import Rows, seen
 from passepartout.tui.talk import Events as TalkEvents, Window
@@ -453,3 +455,57 @@ async def test_what_was_sent_is_not_undone_into_the_editor_without_its_paste():
         app.query_one(Editor).post_message(events.Paste("line\n" * 100)); await pilot.pause()
         await pilot.press("enter", "ctrl+z", "o", "k", "enter"); await pilot.pause()
     assert app.sent == ["line\n" * 100, "ok"]
+
+
+async def test_a_phrase_cannot_be_pasted_with_ctrl_v_either():
+    "Ctrl-V takes what was cut in this window, and where that came from a page the phrase would not have been read."
+    class Two(App):
+        def compose(self): yield from (Field(typed=True), Field())
+    app = Two()
+    async with app.run_test(size=(40, 4)) as pilot:
+        app.copy_to_clipboard("delete 1 file")
+        for field in app.query(Field):
+            field.focus()
+            await pilot.press("ctrl+v"); await pilot.pause()
+        assert [field.value for field in app.query(Field)] == ["", "delete 1 file"]
+
+
+async def test_a_list_that_does_not_follow_its_end_keeps_its_beginning():
+    "Of six thousand lines of a question the first thousand went without a word, and a yes counted all the same."
+    class Both(App):
+        def compose(self): yield from (Rows(slim=True), Rows(slim=True, follow=True))
+    app, lines = Both(), [Entry(Line("+", "", f"line {n}")) for n in range(6_000)]
+    async with app.run_test(size=(40, 20)) as pilot:
+        for kept in app.query(Rows):
+            kept.fill(lines); await pilot.pause()
+            assert (len(kept.rows), kept.rows[0].text) == ((5_000, "line 1000") if kept.follow else (6_000, "line 0"))
+
+
+def test_a_section_that_is_too_long_to_show_says_so(tmp_path):
+    given = settings(tmp_path, "Yes.")
+    (tmp_path / "notes" / "long.org").write_text("* Log\n" + "One more line of it.\n" * 30_000)
+    desk = NoteDesk(given)
+    shown = list(desk.section("long.org", 1))
+    assert "more characters" in shown[-1].line.text and "long.org" in shown[-1].line.text and len(shown) > 10_000
+    desk.close()
+
+
+async def test_what_was_typed_comes_back_with_all_its_lines(tmp_path):
+    "Sent and not delivered while something else was begun, or cleared with Ctrl-C: in one row and cut at ten thousand letters, or as the mark of a paste without the paste."
+    text = "for Ana:\n" + "- a line\n" * 2_000
+    class Desk(App):
+        def compose(self): yield Editor(History(tmp_path / "history"))
+    app = Desk()
+    async with app.run_test(size=(40, 8)) as pilot:
+        editor = app.query_one(Editor)
+        editor.past.add(text)
+        editor.put("begun"); editor.give_back(text)
+        await pilot.press("up"); await pilot.pause()
+        assert editor.pastes.whole(editor.text) == text
+        await pilot.press("down"); await pilot.pause()
+        assert editor.text == "begun"
+    assert (tmp_path / "history").read_text() == " ".join(text.split())[:10_000] + "\n"
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        app.editor.post_message(events.Paste(text)); await pilot.pause()
+        await pilot.press("ctrl+c"); await until(pilot, lambda: not app.editor.text)
+        assert app.past.lines[-1] == text

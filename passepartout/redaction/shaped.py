@@ -72,7 +72,7 @@ def find_plain(raw: bytes) -> list[Finding]:
 _DIGITS, _CONTROLS = Regex(rb"[0-9a-fA-F]+"), bytes(c for c in range(32) if c not in (9, 10, 13))
 
 def undone(coded: bytes) -> bytes | None:
-    "The text that `coded` is in hexadecimal digits or base64, or `None` if it is none."
+    "The text that `coded` is in hexadecimal digits or base64, or `None` when it is not text."
     whole = b"".join(coded.split())
     try:
         plain = (bytes.fromhex(whole.decode()) if len(whole) % 2 == 0 and _DIGITS.fullmatch(whole)

@@ -195,10 +195,10 @@ class Searching(Picking):
 
     def action_recall(self) -> None:
         async def find(words: str) -> list[Entry]:
-            return [Entry(Line("›", "", line), line) for line in list(dict.fromkeys(reversed(self.past.lines)))
+            return [Entry(Line("›", "", " ".join(line[:4_000].split())), line) for line in list(dict.fromkeys(reversed(self.past.lines)))
                     if words.lower() in line.lower()][:500]
         if len(self.screen_stack) == 1:
-            self.push_screen(Picker("What you typed before", find), lambda line: self.editor.put(line) if line else None)
+            self.push_screen(Picker("What you typed before", find), lambda line: self.editor.recall(line) if line else None)
 
     def action_help(self) -> None:
         text = f"{key_help()}\n\n{help_text(self.window.commands if self.window else OWN)}"
@@ -211,7 +211,9 @@ class Acts(Searching):
     def action_halt(self) -> None:
         if len(self.screen_stack) > 1: return self.screen.dismiss()
         if self.window is not None and self.window.busy: self.run_worker(self.window.halt, thread=True)
-        elif self.editor.text: self.past.add(self.editor.text, self.window.codes() if self.window else ()); self.editor.clear()
+        elif self.editor.text:
+            self.past.add(self.editor.pastes.whole(self.editor.text), self.window.codes() if self.window else ())
+            self.editor.clear()
         else: self.tell("Ctrl-Q leaves.")
 
     def action_leave(self) -> None:

@@ -1,4 +1,4 @@
-"""The window without anybody behind it: keys, commands, what stands where, and the first row
+"""The empty window: keys, commands, what stands where, and the first row
 
 Docs: https://example.org/passepartout/tui/frame.html.md"""
 

@@ -71,7 +71,7 @@ def listed(name: str) -> Callable[[Linear, str], None]:
 
 LOOKING = {
     "agenda": Command(listed("agenda"), "/agenda [DAYS]", "what is on: /agenda next week"),
-    "notes": Command(listed("outline"), "/notes [FILE]", "the files, or the headings of one"),
+    "notes": Command(listed("outline"), "/notes [FILE]", "the files, with the headings of one"),
     "search": Command(listed("find"), "/search WORDS", "search the notes"),
     }
 
@@ -83,7 +83,7 @@ def run_linear(agent: Any, session: str, settings: Any) -> int:
     chat.say(f"Passepartout on {settings.memex_dir}. Type what you want; /help lists the commands, /quit leaves.")
     if agent.hint: chat.say(agent.hint)
     if not getattr(agent, "daemon", False): chat.say(ALONE)
-    if waiting := agent.pending(session, "cli"): chat.say(f"{len(waiting)} questions wait for your answer: /pending")
+    if waiting := len(agent.pending(session, "cli")): chat.say(f"{waiting} question{'s wait' if waiting > 1 else ' waits'} for your answer: /pending")
     agent.follow_notes()
     try: return chat.loop("> " if sys.stdin.isatty() else "")
     finally: desk.close()

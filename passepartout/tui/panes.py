@@ -19,7 +19,7 @@ from .rows import Bar, Rows
 
 # %% ../../nbs/tui/panes.ipynb #7fc8a958
 def step_line(kind: str, body: Mapping | None, width: int, resumed: bool = False) -> Line | None:
-    "A record as it is made, as a line; None for what is none."
+    "A record as it is made, as a line; None for one that is not shown."
     if kind in ("said", "asking"): return None
     return record_line(kind, dict(body) if body is not None else None, width=max(width, 30), resumed=resumed, told=kind == "proposal")
 

@@ -75,6 +75,10 @@ class Field(Input):
         event.stop(); event.prevent_default()
         if not self.typed: self.insert_text_at_cursor(clean(" ".join(event.text[:2_000].split())))
 
+    def action_paste(self) -> None:
+        "Ctrl-V: what was cut or copied in this window, and is not the terminal's paste."
+        if not self.typed: super().action_paste()
+
 # %% ../../nbs/tui/questions.ipynb #81f3d60c
 class Answer(Message):
     "The person's answer to a question; `confirm` are the words they typed."

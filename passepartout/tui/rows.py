@@ -69,8 +69,8 @@ class Filled(Ends):
         self.slim, self.follow, self.most, self.columns, self.marked, self.at_end = slim, follow, most, 0, -1, True
 
     def fill(self, entries: Iterable[Entry]) -> None:
-        "Show these instead."
-        self.entries = list(entries)[-self.most:]
+        "Show these instead. Only a list that follows its end forgets its beginning."
+        self.entries = list(entries)[-self.most if self.follow else 0:]
         self.build()
 
     def add(self, line: Line, key: Any = None) -> None:
@@ -95,7 +95,7 @@ class Filled(Ends):
 
 # %% ../../nbs/tui/rows.ipynb #6f9a5bc7
 class Lines(Filled, can_focus=True):
-    "Entries as rows; the last may be a draft that changes. `follow`: stay at the end when more comes; `always`: show the mark without the focus as well; at most `most` entries are kept."
+    "Entries as rows; the last may be a draft that changes. `always`: show the mark without the focus as well; `follow`: stay at the end when more comes; with it, at most `most` entries are kept."
     DEFAULT_CSS = "Lines { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable; overflow-x: hidden; background: ansi_default; color: ansi_default; }"
 
     def at(self, y: int) -> Row | None:
