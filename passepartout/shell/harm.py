@@ -226,8 +226,11 @@ def _git(words, places):
 # %% ../../nbs/shell/harm.ipynb #02b3f6b6
 _RULES = {**{name: partial(_copies, name=name) for name in ("mv", "cp", "install", "ln", "tee", "sort")}, "rm": _rm, "unlink": _rm, "rmdir": _rm, "dd": _dd, "find": _find, "git": _git,
           "shred": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "truncate": lambda words, places: spoils(operands_of(words), places, "It cuts off"),
-          "srm": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "crontab": lambda words, places: (CONFIRM, "It deletes the list of what is done at which time.") if _flags(words, "r", valued="u") else None, **{name: _modes for name in ("chmod", "chown", "chgrp")},
-          **{name: partial(_disk, name=name) for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "sgdisk", "cgdisk", "cfdisk", "mke2fs", "pvcreate", "badblocks", "ddrescue", "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
+          "srm": lambda words, places: spoils(operands_of(words), places, "It overwrites"),
+          "crontab": lambda words, places: (CONFIRM, "It deletes the list of what is done at which time.") if _flags(words, "r", valued="u") else None,
+          **{name: _modes for name in ("chmod", "chown", "chgrp")},
+          **{name: partial(_disk, name=name) for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "sgdisk", "cgdisk", "cfdisk", "mke2fs", "pvcreate", "badblocks", "ddrescue",
+                                                          "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
 
 # %% ../../nbs/shell/harm.ipynb #c8e4e2ce
 _NAMED = frozenset("reboot shutdown halt poweroff wipe purge prune terminate flush vgremove lvremove pvremove vgreduce lvreduce killall5 swapoff".split())
