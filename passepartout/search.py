@@ -63,11 +63,13 @@ class Section(NamedTuple):
     above: str         # titles of the headings around it, and tags that they hand down
     file: str
     names: tuple[str, ...] = ()        # what it is called: its title, and of a file its name as well
+    page: str = ""     # the name of the file without folder and ending
 
 # %% ../nbs/08c_search.ipynb #3111988c
 def fold_outline(outline: Outline) -> list[Section]:
     "Every node of a file, folded."
     sections: list[Section] = []
+    page = fold(outline.file.rsplit("/", 1)[-1].rsplit(".", 1)[0])
     name = fold(" ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0]), outline.file)))
     for node in outline.nodes:
         up = sections[node.parent] if node.parent >= 0 else None
@@ -76,8 +78,8 @@ def fold_outline(outline: Outline) -> list[Section]:
         title = name if up is None else fold(" ".join((shown, *other_names(node))) if node.properties else shown)
         body = f"{said_text(outline, node)}{outline.body(node)}" if node.properties else outline.body(node)
         if shown != node.title: body = f"{behind_links(node.title)}\n{body}"
-        called = (title if not node.properties else fold(shown),) if up else (fold(shown), fold(outline.file.rsplit("/", 1)[-1].rsplit(".", 1)[0]))
-        sections.append(Section(node, title, fold(" ".join(node.all_tags)), fold(body), above, name, called))
+        called = (title if not node.properties else fold(shown),) if up else (fold(shown), page)
+        sections.append(Section(node, title, fold(" ".join(node.all_tags)), fold(body), above, name, called, page))
     return sections
 
 # %% ../nbs/08c_search.ipynb #d1166719
@@ -101,7 +103,7 @@ def called_so(section: Section, terms: Sequence[Term]) -> bool:
 def name_points(section: Section, terms: Sequence[Term]) -> float:
     "What a section gets for being called what was asked for, or for a title that begins with it."
     name = f" {' '.join([term.needle.strip() for term in terms])} "
-    if name in section.names: return CALLED + (0.0 if section.node.index else PAGE)
+    if name in section.names: return CALLED + (PAGE if not section.node.index or section.page == name else 0.0)
     return BEGUN if any(each.startswith(name) for each in section.names) else 0.0
 
 # %% ../nbs/08c_search.ipynb #dbf191c4

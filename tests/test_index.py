@@ -237,6 +237,10 @@ def test_the_page_that_is_called_so_comes_before_a_heading_of_that_name(place, i
     context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
     found = org_find("reinforcement learning", 8, context, Source(index=index) if indexed else Source(), ())
     assert (found.data[0]["file"], found.data[0]["line"]) == ("z.org", 1), found.content
+    for name, text in (("actions.md", "# Actions\n## [Rust](https://a.example)\n- one\n"), ("rust.md", "# [Rust](https://b.example)\n- two\n")): (place / name).write_text(text)
+    index.refresh()
+    found = org_find("rust", 8, context, Source(index=index) if indexed else Source(), ())
+    assert [(hit["file"], hit["line"]) for hit in found.data] == [("rust.md", 1), ("actions.md", 2)], found.content
 
 
 # What private notes may not tell ---------------------------------------------------------------------------------------

@@ -117,7 +117,8 @@ def called_so(each: Candidate, path: str, name: str) -> bool:
 # %% ../../nbs/indexing/08ia_ranking.ipynb #5e10928a
 def name_points(each: Candidate, path: str, name: str) -> float:
     "What a section or file gets for being called `name`, or for a title that begins with it."
-    if not name or called_so(each, path, name): return CALLED + (0.0 if each.place else PAGE) if name else 0.0
+    if not name: return 0.0
+    if called_so(each, path, name): return CALLED + (PAGE if not each.place or file_words(path) == name else 0.0)
     return BEGUN if title_words(each).startswith(name) or not each.place and file_words(path).startswith(name) else 0.0
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #84492e68
@@ -156,7 +157,7 @@ def base_points(index: Index, question: Question, found: Sequence[Candidate], no
         if (value := standing.get((each.file, each.state))) is None:
             value = standing[each.file, each.state] = age_points(files[each.file][1], now) + state_points(each.state)
         if not wanted: values[each.id] = value + 1.0; continue
-        title, path = title_words(each), "" if each.place else files[each.file][0]
+        title, path = title_words(each), files[each.file][0]
         own, missing = points(wanted, title if each.place else title + file_words(path)[1:], spaced(each.tags) if each.tags else "")
         values[each.id] = value + own + name_points(each, path, name)
         for n in missing: lacking[n].append(each.id)
