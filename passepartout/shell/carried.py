@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from ..lazy import Regex
 from ..oneline import shown
-from .harm import DENY, destroys, harm, operands_of, outside, scratch, spoils, there_outside
+from .harm import CONFIRM, DENY, destroys, harm, operands_of, outside, scratch, spoils, there_outside
 from .places import Places
 from .programs import Program, parse_words
 from .values import DATA, harmless_script
@@ -70,6 +70,8 @@ _WRITES = Regex(r"""(?:^|[\s\d&"'])>{1,2}[|&]?\s*["']?(?P<place>[/~.][^\s"'`;|&(
 
 def _written(text: str, places: Places) -> tuple[int, str] | None:
     names = [found["place"] for found in _WRITES.finditer(text) if not found["place"].startswith(("/dev/null", "/dev/std", "/dev/tty", "/dev/fd/"))]
+    if places.elsewhere: names = [name for name in names if not scratch(name)]
+    if places.elsewhere: return (CONFIRM, f"It writes to {shown(names[0])} on another machine.") if names else None
     if far := outside(names[:64], places): return DENY, f"It writes to {far}."
     for name in names[:64]:
         if not scratch(name) and (why := places.place(name).sensitive): return DENY, f"It writes to {shown(name)}, which {why}."

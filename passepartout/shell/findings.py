@@ -263,6 +263,7 @@ def _written(findings: Findings, words: Sequence[str]) -> None:
     name = words[1]
     if name.startswith("/dev/") and name[5:] in ("null", "stdout", "stderr", "tty") or scratch(name): return
     if name[:1] in "$`": return                                   # nobody knows where that is
+    if findings.places.elsewhere: return findings.add(CONFIRM, f"It writes to {shown(name)} on another machine.")
     try: found = findings.places.place(name)
     except PathRefused as refusal: findings.add(DENY, f"A redirection leads outside: {refusal.message}")
     else: _writes(findings, Redirect(1, "append" if ">>" in words[0] else "write", name), found)
