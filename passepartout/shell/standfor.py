@@ -57,6 +57,8 @@ def named_anew(text: str) -> set[str]:
 
 # %% ../../nbs/shell/standfor.ipynb #3d66dec2
 _EXPANSION = Regex(r"\$\((?:[^()]|\([^()]{0,200}\)){0,400}\)|`[^`]{0,400}`|\$\{[^{}]{0,200}\}|\$[A-Za-z_]\w{0,60}|\$[0-9@*]")
+_PATHS = {"HOME": "/", "PWD": "/", "OLDPWD": "/", "SHELL": "/usr/bin", "BASH": "/usr/bin", "PATH": "/usr/bin", "0": "/usr/bin"}
+_PART = Regex(r":[ ]?(-?\d{1,4})(?::[ ]?(-?\d{1,4}))?")
 _NAME = Regex(r"\$\{?[!#]?(\w+|[@*])(?:\[[^\]]*\])?([^}]*)")
 
 def _values(expansion: str, given: dict[str, list[str]]) -> list[str]:
@@ -64,7 +66,11 @@ def _values(expansion: str, given: dict[str, list[str]]) -> list[str]:
     if (found := _NAME.match(expansion)) is None: return []
     name, rest = found.groups()
     values = list(given.get("1" if name in "@*" or name.isdigit() else name, ()))
-    return values + ["", *_together(_pieces(re.sub(r"^:?[-=+?]", "", rest)))] if rest and expansion[1] == "{" else values
+    if not rest or expansion[1] != "{": return values
+    cut = _PART.fullmatch(rest)
+    parts = [value[int(cut[1]):][:int(cut[2]) if cut[2] else None] for value in values] if cut else []
+    if name in _PATHS and rest[0] in ":%#/": parts += ["/", _PATHS[name]]
+    return [*dict.fromkeys((*parts, *values, "", *_together(_pieces(re.sub(r"^:?[-=+?]", "", rest)))))]
 
 # %% ../../nbs/shell/standfor.ipynb #b94e0391
 MOST_TRIED, _MOST_AT_ONCE = 24, 8
