@@ -1013,3 +1013,23 @@ def test_a_yes_holds_for_a_file_in_a_folder_that_may_be_entered_and_not_listed(t
     before = holdings(script, [Root(tmp_path)])
     (drop / "build.sh").write_text("echo y\n")
     assert before and holdings(script, [Root(tmp_path)]) != before
+
+
+@pytest.mark.parametrize("line", ["rm -rf ${HOME:0:1}usr", "rm -rf ${PWD:0:1}etc", "rm -rf \"${HOME: 0:1}\"", "rm -rf ${SHELL%/*}", "rm -rf ${PATH%%:*}", "x=/usr/x; rm -rf ${x:0:4}", "x=a/usr; rm -rf ${x:1}", "x=/usrx; rm -rf ${x:0:-1}", "python3 -m venv /usr", "python3 -m compileall /usr/lib", "python3.11 -m zipfile -e a.zip /usr", "python3 -m black /usr/lib", "sgdisk -Z /dev/sda"])
+def test_what_is_outside_is_not_destroyed_by_a_part_of_a_name_or_a_part_of_python(line, roots):
+    assert judge_command(line, roots, HOME).level == DENY
+
+
+@pytest.mark.parametrize("line", ["crontab -r", "crontab -u ana -r", "reboot", "sudo shutdown -h now", "psql -c 'drop table x'", "mysql -e 'DELETE  FROM x'", "redis-cli flushall", "lvremove -f vg/x", "ssh host 'echo a > /etc/x'", "ssh host 'cat >> ~/.profile'", "python3 -m pip uninstall x"])
+def test_what_is_lost_at_once_has_to_be_confirmed(line, roots):
+    assert judge_command(line, roots, HOME).level == CONFIRM
+
+
+@pytest.mark.parametrize("line", ["crontab -l", "crontab -u r -l", "python3 -m venv venv", "python3 -m venv .venv", "python3 -m zipfile -c a.zip /usr/share", "python3 -m http.server", "psql -c 'select 1'", "git commit -m 'drop table x'", "rm_old ${x:0:4}", "ssh host 'ls > /tmp/x'", "ssh host 'ls > /dev/null'", "sgdisk -p /dev/sda", "echo \"delete from x\" > new"])
+def test_what_only_sounds_like_a_loss_is_asked_about(line, roots):
+    assert judge_command(line, roots, HOME).level == ASK
+
+
+@pytest.mark.parametrize("line", ["ssh host ls > /etc/x", "ssh localhost 'echo a > /etc/x'", "ssh host 'ls' | tee /etc/passwd", "ssh host 'rm -rf /usr > /etc/x'", "ssh -o ProxyCommand='echo > /etc/x' host ls"])
+def test_what_is_written_here_after_a_host_was_asked_is_refused(line, roots):
+    assert judge_command(line, roots, HOME).level == DENY

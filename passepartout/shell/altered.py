@@ -108,7 +108,10 @@ javac scalac kotlinc | | -d -s -h -cp -classpath --class-path -p --module-path -
 pip pip3 pipx | install uninstall | --prefix --root -t --target -r -c -e -i --index-url --extra-index-url --python | --prefix --root -t --target
 npm pnpm yarn bun | install i ci add remove uninstall update upgrade rebuild link prune dedupe run | --prefix -C --dir --cwd -w --workspace | --prefix -C --dir --cwd
 cargo | install uninstall | --root --version --git --branch --path --target-dir | --root
-virtualenv | | -p --python --prompt | all
+virtualenv venv | | -p --python --prompt | all
+compileall lib2to3 2to3 | | -d -s -p -x -i -j -o -f -q | all
+zipfile tarfile | -e --extract | | rest
+zipfile tarfile | -c --create | | first
 git | clone | -C -c --git-dir --work-tree -b --branch -o --origin -u --upload-pack --depth --reference --template --config -j --jobs --filter --separate-git-dir --shallow-since --shallow-exclude | third --separate-git-dir
 git | init | -C -c --git-dir --work-tree -b --initial-branch --template --separate-git-dir --object-format --shared | second --separate-git-dir
 git | add am apply cherry-pick commit fetch gc merge mv pull rebase repack restore revert rm update-ref !--dry-run !--check !--stat | -C -c --git-dir --work-tree -m -F | -C --git-dir --work-tree
@@ -200,7 +203,7 @@ def _meant(what: str, operands: list[str], given: Mapping[str, list[str]]) -> li
     return {"all": operands, "first": operands[:1], "last": operands[-1:], "onto": operands[1:][-1:]}[kind]
 
 # %% ../../nbs/shell/altered.ipynb #3d3eca20
-_WORDS = frozenset("touch patch strip rename script black wipe trash scrub compress indent go as convert find ed red ex unison dot detox split mount sox".split())
+_WORDS = frozenset("touch patch strip rename script black wipe trash scrub compress indent go as convert find ed red ex unison dot detox split mount sox venv zipfile tarfile compileall".split())
 
 def alters(name: str) -> bool:
     "Whether `name` can only be meant for a program that changes something."

@@ -87,7 +87,7 @@ def _dd(words, places):
     return spoils(targets, places, "It overwrites") if targets and targets != ["/dev/null"] else None
 
 # %% ../../nbs/shell/harm.ipynb #d046b329
-_LOOKS = {"fdisk": "-l --list", "sfdisk": "-l -d --list --dump", "gdisk": "-l", "hdparm": "-I -i -C",
+_LOOKS = {"fdisk": "-l --list", "sfdisk": "-l -d --list --dump", "gdisk": "-l", "sgdisk": "-p --print -i --info -v --verify", "hdparm": "-I -i -C",
           "cryptsetup": "luksDump isLuks luksUUID status", "wipefs": ""}
 
 def _looks(name: str, words: Sequence[str]) -> bool:
@@ -222,13 +222,19 @@ def _git(words, places):
     far = outside([each for option in ("-C", "--git-dir", "--work-tree") for each in where.get(option, ())], places)
     return (DENY, f"git {name} may discard work in {far}.") if far else (CONFIRM, f"git {name} may discard work that nobody can bring back.")
 
+# %% ../../nbs/shell/harm.ipynb #104dc3a8
+def _crontab(words, places):
+    return (CONFIRM, "It deletes the list of what is done at which time.") if _flags(words, "r", valued="u") else None
+
 # %% ../../nbs/shell/harm.ipynb #02b3f6b6
 _RULES = {**{name: partial(_copies, name=name) for name in ("mv", "cp", "install", "ln", "tee", "sort")}, "rm": _rm, "unlink": _rm, "rmdir": _rm, "dd": _dd, "find": _find, "git": _git,
           "shred": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "truncate": lambda words, places: spoils(operands_of(words), places, "It cuts off"),
-          "srm": lambda words, places: spoils(operands_of(words), places, "It overwrites"), **{name: _modes for name in ("chmod", "chown", "chgrp")},
-          **{name: partial(_disk, name=name) for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
+          "srm": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "crontab": _crontab, **{name: _modes for name in ("chmod", "chown", "chgrp")},
+          **{name: partial(_disk, name=name) for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "sgdisk", "cgdisk", "cfdisk", "mke2fs", "pvcreate", "badblocks", "ddrescue", "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
 
 # %% ../../nbs/shell/harm.ipynb #c8e4e2ce
+_NAMED = frozenset("reboot shutdown halt poweroff wipe purge prune terminate flush vgremove lvremove pvremove vgreduce lvreduce killall5 swapoff".split())
+_SQL = Regex(r"\s*(?:drop\s+(?:table|database|schema|user|role|view|index|column)|delete\s+from|truncate\s+(?:table\s+)?\w|flushall|flushdb)\b", re.I)
 _VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prune|drop|terminate|uninstall|wipe|erase|flush|clear|cleanup|reset"
                r"|revoke|forget|shutdown|reboot|poweroff|halt|force|overwrite)(?:[-:=/]\S*)?", re.I)
 
@@ -260,10 +266,14 @@ def _there(name: str, places: Places) -> bool:
     return os.path.lexists(_path(name[:found.start()].rpartition("/")[0] + "/" if found else name, places))
 
 # %% ../../nbs/shell/harm.ipynb #3b85663e
+_PYTHON = Regex(r"(?:python|pypy)[\d.]*")
+
 def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
     "(level, sentence) for a command that destroys what cannot be restored; `None` when nothing is known of it."
     base = name.rpartition("/")[2].lower()
     if list(words) in (["--help"], ["--version"]): return None
+    if _PYTHON.fullmatch(base) and "-m" in words[:8] and (at := list(words).index("-m") + 1) < len(words):
+        return harm(words[at], words[at + 1:], places) if words[at] != base else None
     told = _ruled(base, words, places)
     if (told is None or told[0] < DENY) and (far := there_outside(altered(base, words), places)): return DENY, f"{shown(base)} would change {far}."
     return told
@@ -274,7 +284,7 @@ def _ruled(base: str, words: Sequence[str], places: Places) -> tuple[int, str] |
     if base.startswith("mkfs"): return _disk(words, places)
     if rule := _RULES.get(base): return rule(words, places)
     if base in _CONTAINERS: words = [word for word in words if word != "--rm"]              # what goes is the container, made for this
-    if any(len(word) < 200 and (word.lower() == "format" or _VERBS.fullmatch(word)) for word in words[:32]):
+    if base in _NAMED or any(len(word) < 200 and (word.lower() == "format" or _VERBS.fullmatch(word)) or _SQL.match(word) for word in words[:32]):
         return CONFIRM, f"{shown(base)} seems to destroy something."
     return None
 
