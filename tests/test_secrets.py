@@ -11,13 +11,13 @@ from passepartout.agent import Agent
 from passepartout.redaction.assignments import COMPARISON_HEADS, candidate_heads, find_assignments
 from passepartout.redaction.companions import companion_heads, find_companions
 from passepartout.gates.secrets import secrets_gate
-from passepartout.messages import Action, Rejected, Signal
+from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
 from passepartout.redaction.nearby import find_nearby, nearby_heads
 from passepartout.redaction.logins import find_logins, login_heads
 from passepartout.redaction.formsearch import find_forms, form_heads
 from passepartout.redaction.keyforms import FORMS
 from passepartout.redaction.patterns import TooMuch, linear
-from passepartout.redaction.knownvalues import secrets_in, skeleton
+from passepartout.redaction.knownvalues import in_pieces, secrets_in, skeleton
 from passepartout.redaction.recordtexts import Rows, strings_in
 from passepartout.redaction.secrets import TELLING, Scanner, Secret, Stream, Vault, unseen
 from passepartout.redaction.shaped import find_coded, find_plain, find_shaped, tells
@@ -718,3 +718,29 @@ async def test_what_the_agent_drew_or_worked_out_itself_is_not_looked_through(tm
         await agent.handle(f"note: the word is {strange}")
         assert strange in "\n".join(map(str, looked))
     finally: await agent.close()
+
+
+DIVIDED = {"the other way round": {"a": "-Zq81-vBn7", "b": "tok-5Kd2"}, "with words between": {"text": "It begins with tok-5Kd2- and goes on with Zq81-vBn7."}, "in a list": {"x": ["Zq81-vBn7", "and", "tok-5Kd2"]}, "with numbers": {"text": "1. tok-5Kd2\n2. Zq81-v\n3. Bn7x"}, "without its end": {"text": "tok-5Kd2-Zq81"}, "in capitals": {"b": "ZQ81VBN7", "a": "TOK5KD2"},
+           "in an address": {"url": "https://example.org/?b=Zq81-vBn7&a=tok-5Kd2"}, "far apart": {"a": "tok-5Kd2-Z", "b": "x" * 500 + " and so on ", "c": "q81-vBn7"}}
+
+
+@pytest.mark.parametrize("way", DIVIDED)
+def test_a_known_value_in_pieces_is_asked_about(way):
+    gate = secrets_gate(Scanner([Secret("TOKEN", b"tok-5Kd2-Zq81-vBn7")]))
+    action = Action.of({"target": "tool", "payload": {"action": "call", "tool": "mail", "args": DIVIDED[way], "explanation": "You asked me to write that down."}})
+    verdict = gate(action, Signal.of({"payload": {"sensor": "user-input", "text": "…"}, "meta": {"source": "cli"}}))
+    assert isinstance(verdict, ApprovalRequired | Rejected) and "TOKEN" in (getattr(verdict, "reason", None) or verdict.text)
+
+
+def test_words_that_a_known_value_has_too_are_not_asked_about():
+    gate = secrets_gate(Scanner([Secret("A", b"development123"), Secret("B", b"correct-horse-battery-4"), Secret("C", b"sk-proj-2024-aB3dE5fG7hJ9")]))
+    for text in ("The development of the house, number 123", "A horse is correct about the battery of 4", "sk-proj and 2024", "correct horse", "a short token: 7hJ9", "The sum was 2024, projected"):
+        action = Action.of({"target": "tool", "payload": {"action": "call", "tool": "mail", "args": {"text": text}, "explanation": "You asked me to write that down."}})
+        assert gate(action, Signal()) is action, text
+
+
+def test_looking_for_pieces_is_quick_however_the_text_is_made():
+    for value, bone in ((b"ab1" * 2000 + b"zz9" * 2000, b"ab1ab1c" * 30_000), (bytes(range(48, 58)) * 40, b"0123456789" * 25_000), (b"a1" * 32, b"a1" * 120_000)):
+        began = time.process_time()
+        in_pieces(value, bone)
+        assert time.process_time() - began < 0.5

@@ -206,3 +206,39 @@ def test_neither_the_callers_variables_nor_a_hostile_repository_have_anything_ru
     printed, _ = asyncio.run(go())
     assert not ran.exists() and "LANG=" in printed and not {line.partition("=")[0] for line in printed.splitlines()} & (OF_THE_CALLER.keys() - {"PAGER", "EDITOR", "GIT_CONFIG_GLOBAL"})
     assert str(tmp_path / "run") not in printed and str(tmp_path / "gitconfig") not in printed
+
+
+@needs_sandbox
+@pytest.mark.parametrize("line", ["echo x >> log.txt", "{ echo x; ls; } >> log.txt", "for n in 1 2; do echo $n; done >> log.txt", "bash -c 'echo x >> log.txt'", "echo x | tee -a log.txt"])
+@pytest.mark.parametrize("how", ["a link to the diary", "a second name of a file outside", "other text"])
+def test_a_yes_to_writing_in_a_file_is_none_to_writing_in_another_one_under_its_name(tmp_path, line, how):
+    where, outside, log = places(tmp_path), tmp_path / "outside.txt", tmp_path / "memex" / "log.txt"
+    (tmp_path / "memex" / "diary.org").write_text("* Doctor :@personal:\n")
+    outside.write_text("theirs\n")
+    log.write_text("mine\n")
+    async def go():
+        agent = await Agent.boot(where, provider_cascade=("model",))
+        left = [proposal(line)]
+        register_backend(agent, "model", lambda prompt, system: left.pop() if left else "That is all.", inline=True)
+        try:
+            ask, = (await agent.handle("please note that")).approvals
+            if how != "other text": log.unlink()
+            if how == "a link to the diary": log.symlink_to("diary.org")
+            elif how == "other text": log.write_text("mine, and more\n")
+            else: os.link(outside, log)
+            return await agent.approve(ask.id, ask.code, confirm=ask.phrase)
+        finally: await agent.close()
+    reply = asyncio.run(go())
+    if how == "other text": assert reply.effects and "mine, and more" in log.read_text() or reply.approvals         # where a shell reads the line, what the file held counts as well
+    else: assert reply.approvals and not reply.effects and "asked once more" in reply
+    assert (tmp_path / "memex" / "diary.org").read_text() == "* Doctor :@personal:\n" and outside.read_text() == "theirs\n"
+
+
+def test_a_file_with_a_second_name_is_not_written_in_on_a_mere_yes(tmp_path):
+    from passepartout.confinement.resources import Root
+    from passepartout.shell.judge import judge_command
+    (tmp_path / "a.txt").write_text("x\n")
+    os.link(tmp_path / "a.txt", tmp_path / "b.txt")
+    (tmp_path / "c.txt").write_text("x\n")
+    judged = [judge_command(f"ls {sign} {name}.txt", [Root(tmp_path)], "/root") for sign, name in ((">>", "a"), (">>", "c"), (">", "b"))]
+    assert [each.level for each in judged] == [2, 1, 2] and all("another name" in judged[at].reasons[0] for at in (0, 2))

@@ -14,6 +14,7 @@ from typing import Any
 from ..lazy import Regex
 from ..frozen import PLAIN, is_mapping
 from ..messages import PLAN, Action, ApprovalRequired, Rejected, Signal, pick
+from ..redaction.knownvalues import in_pieces, skeleton
 from ..redaction.patterns import TooMuch
 from ..redaction.secrets import Scanner, reference
 from ..skills import Skill
@@ -63,12 +64,19 @@ def _verdict(scanner: Scanner, action: Action) -> ApprovalRequired | Rejected | 
         hits = scanner.find("\n".join(map(": ".join, found)))
         if scanner.known.secrets: hits = hits + scanner.find(split_up(found), shaped=False)
     except TooMuch as problem: return ApprovalRequired(action, f"It could not be looked through for secrets. {problem.message}", "secrets")
-    if not hits: return None
+    if not hits: return _divided(scanner, action, found)
     if known := sorted({hit.name for hit in hits if hit.known}):
         return Rejected(f"It carries {' and '.join(f'[secret:{name}]' for name in known)} in the clear, or encoded. Leave it "
                         f"out. A tool that may use it takes {{{{secret:{known[0]}}}}} instead.", "secrets")
     if pick(action.payload, "action") is PLAN: return None
     return ApprovalRequired(action, f"It carries what looks like a secret: {', '.join(dict.fromkeys(map(reference, hits)))}.", "secrets")
+
+# %% ../../nbs/gates/secrets.ipynb #747652f2
+def _divided(scanner: Scanner, action: Action, found: list[tuple[str, str]]) -> ApprovalRequired | None:
+    if not scanner.known.secrets: return None
+    bone = skeleton("".join([name + text for name, text in found]).encode("utf-8", "surrogateescape"))
+    names = dict.fromkeys(secret.name for secret in scanner.known.secrets if in_pieces(secret.value, bone))
+    return ApprovalRequired(action, f"It carries pieces from which {' and '.join(f'[secret:{name}]' for name in names)} can be put together.", "secrets") if names else None
 
 # %% ../../nbs/gates/secrets.ipynb #1b498f35
 def secrets_skill(scanner: Scanner) -> Skill:

@@ -9,6 +9,7 @@ __all__ = ['Findings', 'judge_variables', 'judge_redirections', 'harm_inside', '
            'harm_in_pipeline', 'harm_in_files', 'harm_in_text', 'harm_in_other_names']
 
 # %% ../../nbs/shell/findings.ipynb #c3b8b34e
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 
@@ -107,9 +108,14 @@ def _has_folder(findings: Findings, name: str) -> bool:
     except PathRefused: return False
 
 # %% ../../nbs/shell/findings.ipynb #cb7cb576
+def _names(path: str) -> int:
+    try: return os.stat(path, follow_symlinks=False).st_nlink
+    except OSError: return 1
+
 def _writes(findings: Findings, redirect: Redirect, found) -> None:
     name = shown(str(redirect.target))
     if found.sensitive: findings.add(DENY, f"It writes to {name}, which {found.sensitive}.")
+    elif found.kind == "file" and _names(found.path) > 1: findings.add(CONFIRM, f"It writes to {name}, which has another name as well: wherever that is, the file changes there too.")
     elif redirect.kind == "append": findings.add(ASK, f"It adds to {name}.")
     elif found.kind == "missing": findings.add(ASK, f"It writes the new file {name}.")
     else: findings.add(CONFIRM, f"It overwrites {name}.")

@@ -223,12 +223,14 @@ def _git(words, places):
     far = outside([each for option in ("-C", "--git-dir", "--work-tree") for each in where.get(option, ())], places)
     return (DENY, f"git {name} may discard work in {far}.") if far else (CONFIRM, f"git {name} may discard work that nobody can bring back.")
 
+# %% ../../nbs/shell/harm.ipynb #104dc3a8
+def _crontab(words, places):
+    return (CONFIRM, "It deletes the list of what is done at which time.") if _flags(words, "r", valued="u") else None
+
 # %% ../../nbs/shell/harm.ipynb #02b3f6b6
 _RULES = {**{name: partial(_copies, name=name) for name in ("mv", "cp", "install", "ln", "tee", "sort")}, "rm": _rm, "unlink": _rm, "rmdir": _rm, "dd": _dd, "find": _find, "git": _git,
           "shred": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "truncate": lambda words, places: spoils(operands_of(words), places, "It cuts off"),
-          "srm": lambda words, places: spoils(operands_of(words), places, "It overwrites"),
-          "crontab": lambda words, places: (CONFIRM, "It deletes the list of what is done at which time.") if _flags(words, "r", valued="u") else None,
-          **{name: _modes for name in ("chmod", "chown", "chgrp")},
+          "srm": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "crontab": _crontab, **{name: _modes for name in ("chmod", "chown", "chgrp")},
           **{name: partial(_disk, name=name) for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "sgdisk", "cgdisk", "cfdisk", "mke2fs", "pvcreate", "badblocks", "ddrescue",
                                                           "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
 
