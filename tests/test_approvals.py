@@ -471,3 +471,28 @@ async def test_whatever_happens_around_it_each_yes_is_good_for_one_deed(seed):
     told = [each["body"] for each in agent.journal.records(kinds=["approval"], limit=10_000)]
     used, given, refused = ([each["approval"] for each in told if each["state"] == state] for state in ("used", "approved", "denied"))
     assert len(ran) == len(agent.journal.effects(limit=10_000)) == len(used) == len(set(used)) and set(used) <= set(given) and not set(used) & set(refused)
+
+
+async def test_after_five_wrong_codes_the_right_one_is_none_even_where_the_refusal_was_not_recorded(monkeypatch):
+    "The disk may be full when the question is to be ended: what was counted counts."
+    agent, pending = await asking()
+    def full(*args, **more): raise OSError("no space left")
+    monkeypatch.setattr(agent.journal, "deny", full)
+    for _ in range(5):
+        with pytest.raises((PassepartoutError, OSError)): await agent.approve(pending.id, "aaaaaa")
+    with pytest.raises((PassepartoutError, OSError)): await agent.approve(pending.id, pending.code)
+    assert agent.ran == []
+
+
+@pytest.mark.parametrize("sensor, depth, policy, action, shown, why", [("approval-required", 0, "p", "a", "s", ""), ("approval-required", 0, "q", "a", "s", "Your rules have changed"), ("approval-required", 0, "p", "a", "t", "What it would do"), ("approval-required", 0, "p", "b", "t", ""),
+                                                                       ("approval-required", 1, "q", "a", "t", ""), ("user-input", 0, "q", "a", "t", ""), ("approval-required", 0, "q", "b", "t", "Your rules have changed"), ("approval-required", 0, "", "a", "none", "")])
+def test_what_was_approved_is_asked_once_more_when_rules_or_what_it_does_have_changed(monkeypatch, sensor, depth, policy, action, shown, why):
+    from types import SimpleNamespace
+    from passepartout.consent import asks
+    desk = asks.Agreed.__new__(asks.Agreed)
+    desk.__dict__.update(journal=None, permissions=SimpleNamespace(policy=policy))
+    monkeypatch.setattr(asks, "approved_row", lambda journal, signal: {"hash": "a", "shown": "s", "policy": "p"})
+    monkeypatch.setattr(asks, "shown_hash", lambda binds: binds)
+    if shown == "none": monkeypatch.setattr(asks, "approved_row", lambda journal, signal: {"hash": "a", "shown": None, "policy": None}), desk.__dict__.update(permissions=None)
+    said = desk.once_more(SimpleNamespace(sensor=asks.APPROVAL_REQUIRED if sensor == "approval-required" else sensor, depth=depth), SimpleNamespace(action=SimpleNamespace(hash=action), binds="" if shown == "none" else shown))
+    assert said.startswith(why) and bool(said) == bool(why)

@@ -195,3 +195,16 @@ async def test_what_another_process_takes_back_is_gone_at_the_next_turn_and_in_t
     assert not await paid(agent, '(:CALL "pause")', '(:CALL "mail-search" :ARGS (:QUERY "lunch") :AS "m")', PAY.replace('"mails"', '"m"')) and ran == []
     await other.close()
     await agent.close()
+
+
+def test_of_several_attestations_the_one_is_ended_that_was_meant():
+    from passepartout.consent.attestations import Attestation, Attestations
+    from passepartout.journal import Journal
+    journal = Journal.open(":memory:")
+    said = Attestations(journal)
+    mail, post = (said.give(Attestation(tool, "each.id", "digest"), "person") for tool in ("mail-search", "post-search"))
+    said.end(mail, "person", "taken back")
+    assert said.of("mail-search") is None and said.of("post-search").id == post.id == Attestations(journal).of("post-search").id
+    again = said.give(Attestation("post-search", "each.id", "other"), "person")
+    assert [each.id for each in said.standing()] == [again.id] != [post.id]
+    journal.close()

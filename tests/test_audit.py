@@ -1,8 +1,10 @@
 "Somebody without the key edits, cuts, swaps and forges; the journal notices, and says which it was."
 import json, shutil, sqlite3
+from types import SimpleNamespace
 
 import pytest
 from passepartout.journal import ApprovalGone, Journal, JournalError
+from passepartout.storage.ledger import is_after_break
 
 NOW = [1000.0]
 
@@ -527,3 +529,8 @@ def test_whichever_page_is_damaged_it_is_a_sentence(home):
         journal.verify(whole=True)                              # a free page may be what it likes
         journal.close()
     assert told > 20
+
+
+@pytest.mark.parametrize("seq, ok, after", [(5, True, True), (0, True, True), (4, False, False), (5, False, False), (6, False, True)])
+def test_what_stands_after_a_break_counts_and_the_broken_record_does_not(seq, ok, after):
+    assert is_after_break(SimpleNamespace(checked=SimpleNamespace(ok=ok, seq=5)), seq) is after

@@ -236,3 +236,16 @@ def test_a_cut_under_a_running_agent_ends_what_stood(tmp_path, kind):
     noted(journal, 1)
     assert not journal.checked.ok and mine.standing() == []
     journal.close()
+
+
+def test_of_several_endorsements_the_one_is_taken_back_that_was_named():
+    from passepartout.consent.endorsements import Endorsement, EndorsementRefused, Endorsements, canonical
+    from passepartout.journal import Journal
+    journal = Journal.open(":memory:")
+    said = Endorsements(journal)
+    given = [said.give(Endorsement("send", "to", canonical(f"{name}@example.org"), session, journal.clock() + 60), "person") for name, session in (("ana", "main"), ("rui", "main"), ("nele", ""))]
+    assert said.revoke(given[1].id, "person") == given[1] and said.standing() == Endorsements(journal).standing() == [given[0], given[2]]
+    for ident in (given[1].id, "", "nothing"):
+        with pytest.raises(EndorsementRefused): said.revoke(ident, "person")
+    assert [e.id for e in said.standing("other")] == [given[2].id] and len(said.standing()) == 2
+    journal.close()

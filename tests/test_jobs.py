@@ -570,3 +570,10 @@ def test_a_template_is_no_orphan_and_its_holes_are_no_dead_links():
     targets = LinkTargets([parse_note(text, "Templates/Daily.md"), parse_note(text, "Daily/a.md")])
     assert [weed.file for weed in orphans(targets)] == ["Daily/a.md"]
     assert [(weed.file, "gone" in weed.what) for weed in dead_links(targets, lambda path: False)] == [("Templates/Daily.md", True), ("Daily/a.md", False), ("Daily/a.md", True)]
+
+
+def test_a_job_looks_unasked_with_own_tools_that_read_and_reach_nobody():
+    from passepartout.gates.unattended import only_shows
+    from passepartout.tools import Tool
+    def tool(effects, **more): return Tool("look", "", {"text": "string"}, lambda text: "", effects=effects, **more)
+    assert [only_shows(each) for each in (None, tool("read-only"), tool("read-only", foreign=True), tool(["read-only", "open-world"]), tool("idempotent"))] == [False, True, False, False, False]

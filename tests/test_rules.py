@@ -1,6 +1,7 @@
 "A person's rules: strict in reading, indifferent to order, never widened by spelling, and out of everybody else's reach"
 import asyncio, json, os, threading, time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
@@ -8,11 +9,11 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.gates.permissions import Permissions, names_addresses, permissions_gate
+from passepartout.gates.permissions import Permissions, kept_out, names_addresses, permissions_gate
 from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
 from passepartout.confinement.resources import Root
 from passepartout.rulefile import RuleBook, faults, load_rules, read_rules
-from passepartout.rules import TIERS, UNREADABLE, Rule, RuleError, address_test, folded, glob, meant, path_test, ready, strictest, text_test
+from passepartout.rules import PathsOf, TIERS, UNREADABLE, Rule, RuleError, address_test, folded, glob, meant, path_test, ready, strictest, text_test
 from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.tools import Effects, Parameter, Tool, ToolRegistry
 
@@ -525,3 +526,14 @@ def test_no_note_speaks_to_another_agent_unasked(memex, tool, args):
         assert not isinstance(verdict_of(agent, "read-file", path="CLAUDE.md"), (Rejected, ApprovalRequired))
         assert not isinstance(verdict_of(agent, "org-capture", title="x", file="projects/roof.org"), (Rejected, ApprovalRequired))
     finally: agent.run(agent.close())
+
+
+def test_what_keeps_files_from_a_call_tightens_and_speaks_of_places_and_lets_the_call_itself_pass():
+    where, word = SimpleNamespace(parameter=PathsOf(())), SimpleNamespace(parameter=Parameter("under"))
+    def rule(name, tightens=True, checks=(where,), of_the_call=False):
+        return SimpleNamespace(rule=SimpleNamespace(name=name, tightens=tightens), checks=checks, fits=lambda said: of_the_call)
+    def kept(*rules):
+        found = kept_out(SimpleNamespace(prepared=lambda tool: rules, roots=[SimpleNamespace(path="/memex")]), TOOL, {}, PLACES)
+        return found and [each.rule.name for each in found.rules]
+    assert kept(rule("deny"), rule("allow", tightens=False), rule("words", checks=(word,)), rule("both", checks=(word, where)), rule("call", of_the_call=True)) == ["deny", "both"]
+    assert [kept(rule("allow", tightens=False)), kept(rule("words", checks=(word,))), kept(rule("call", of_the_call=True)), kept()] == [None] * 4
