@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples
-from passepartout.tangling.chapter import chapter_cells, notebook_text
+from passepartout.tangling.chapter import chapter_cells, code_spans, markdown_text, notebook_text
 from passepartout.tangling.headerargs import TangleError, read_arguments, split_arguments
 from passepartout.tangling.noweb import Web
 from passepartout.skillfiles.skillchild import page_tree
@@ -218,3 +218,18 @@ def test_a_line_loses_the_columns_that_all_have_in_common(blank, columns):
     width = len(blank.expandtabs(8))
     made = _dedented(f"{blank}x", columns := min(columns, width))
     assert made.endswith("x") and len(made[:-1].expandtabs(8)) == width - columns and (made[:-1].rstrip(" ").count("\t") == len(made[:-1].rstrip(" ")) or " " in blank)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(st.text(alphabet="=~ ab*/\\", max_size=24))
+def test_code_of_a_chapter_is_what_one_expression_would_find(line):
+    "The expression says what is meant; it is not used, since it looks from each sign to the end of the line."
+    plain = re.compile(r"(?<![\w=~])([=~])(?! )([^\n]+?)(?<! )\1(?![\w=~])")
+    assert code_spans(line) == [m.span() for m in plain.finditer(line)]
+
+
+def test_a_line_of_signs_for_code_takes_linear_time():
+    "Sixteen thousand times `=a ` took ten seconds."
+    begun = time.thread_time()
+    for sign in "=~": assert markdown_text(f"{sign}a " * 16_000) == f"{sign}a " * 16_000
+    assert time.thread_time() - begun < 2
