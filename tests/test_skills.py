@@ -1,6 +1,8 @@
 """Skills whose triggers, prompts and mandates misbehave, and a registry that keeps its order."""
+import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -178,3 +180,12 @@ async def test_a_prompt_that_hangs_is_stopped():
     begun = time.monotonic()
     await agent.handle("hi")
     assert time.monotonic() - begun < 30
+
+
+def test_the_tables_name_all_that_a_page_can_say_and_ask_for():
+    "The line `schedule` and the permissions `worker` and `agenda` were read, and stood in neither table."
+    from passepartout.skillfiles import skillpage
+    page = (Path(__file__).parents[1] / "nbs/_md/skillfiles/10d_skillpage.md").read_text()
+    said = set(re.findall(r'(?:about\.get|said)\("([A-Z]+)"\)', Path(skillpage.__file__).read_text()))
+    rows = set(re.findall(r"(?m)^\| `([a-z]+)` \|", page))
+    assert said and rows == {each.lower() for each in said} | set(skillpage.PERMISSIONS)

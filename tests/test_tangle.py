@@ -1,4 +1,5 @@
 "What tangle must never do: write elsewhere, overwrite what is not its own, run anything, hang, or leave half of it"
+import json
 import os
 import re
 import subprocess
@@ -11,11 +12,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples
-from passepartout.tangling.chapter import chapter_cells, notebook_text
+from passepartout.tangling.chapter import chapter_cells, code_spans, markdown_text, notebook_text
 from passepartout.tangling.headerargs import TangleError, read_arguments, split_arguments
 from passepartout.tangling.noweb import Web
 from passepartout.skillfiles.skillchild import page_tree
-from passepartout.tangling.tangle import astray, label_form, tangled, without_label
+from passepartout.tangling.tangle import astray, tangled, without_label
+
+
+from passepartout.tangling.sourceblocks import cell_lines
 from passepartout.terminal.tanglecommand import run_tangle
 from passepartout.tangling.tanglefiles import Ledger, page_of, plan_files, read_page, write_files
 
@@ -227,3 +231,41 @@ def test_a_label_is_what_orgs_own_expression_says(line, before, after):
     named = re.compile(r"(?<![ \t])[ \t]*" + re.escape(before) + "[-a-zA-Z0-9_][-a-zA-Z0-9_ ]*" + re.escape(after) + r"\Z")
     bare = named.sub("", shown := line.rstrip(" \t"))
     assert without_label(line, before, after) == (line if bare == shown else bare)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(st.text(alphabet="=~ ab*/\\", max_size=24))
+def test_code_of_a_chapter_is_what_one_expression_would_find(line):
+    "The expression says what is meant; it is not used, since it looks from each sign to the end of the line."
+    plain = re.compile(r"(?<![\w=~])([=~])(?! )([^\n]+?)(?<! )\1(?![\w=~])")
+    assert code_spans(line) == [m.span() for m in plain.finditer(line)]
+
+
+def test_a_line_of_signs_for_code_takes_linear_time():
+    "Sixteen thousand times `=a ` took ten seconds."
+    begun = time.thread_time()
+    for sign in "=~": assert markdown_text(f"{sign}a " * 16_000) == f"{sign}a " * 16_000
+    assert time.thread_time() - begun < 2
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.lists(st.lists(st.text(alphabet='ab\n"\\é ', min_size=1, max_size=8), max_size=4), max_size=5), st.booleans())
+def test_each_line_of_a_notebook_knows_where_it_stands(cells, plain):
+    "However it is written: each line of a cell on a line of its own, as Jupyter does it, with another key of that name before it."
+    made = {"cells": [{"cell_type": "code", "metadata": {"source": ["a"]}, "source": pieces} for pieces in cells]}
+    text = json.dumps(made, indent=1, ensure_ascii=plain)
+    for pieces, lines in zip(cells, cell_lines(text, made["cells"])):
+        assert "".join(line.text + "\n" for line in lines) == "".join(piece.removesuffix("\n") + "\n" for piece in pieces)
+        of_pieces = iter(lines)
+        for piece in pieces:
+            for _ in piece.removesuffix("\n").split("\n"): assert text.split("\n")[next(of_pieces).at - 1].strip().rstrip(",") == json.dumps(piece, ensure_ascii=plain)
+
+
+@pytest.mark.parametrize("cells", [[["\\u0061%d" % n for n in range(20_000)]], [["x"]] * 12_000], ids=["lines", "cells"])
+def test_a_notebook_that_is_written_in_its_own_way_takes_linear_time(cells):
+    "Letters or keys as escapes: each line was looked for to the end of the file, a minute for a megabyte."
+    key = '"sourc\\u0065"' if len(cells) > 1 else '"source"'
+    text = '{"cells":[' + ",".join('{"cell_type":"code",%s:[%s]}' % (key, ",".join(f'"{line}"' for line in lines)) for lines in cells) + "]}"
+    begun = time.thread_time()
+    assert len(page_of(Path("a.ipynb"), text.encode()).sources) == len(cells)
+    assert time.thread_time() - begun < 2

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/tangling/sourceblocks.html.md"""
 
 # %% auto #0
 __all__ = ['Line', 'Source', 'remove_indentation', 'said_above', 'org_sources', 'unfinished', 'directed', 'markdown_sources',
-           'cell_lines', 'notebook_sources']
+           'places_of', 'cell_lines', 'notebook_sources']
 
 # %% ../../nbs/tangling/08t_sourceblocks.ipynb #9ce400e1
 import json
@@ -146,18 +146,33 @@ def markdown_sources(outline: Outline, stem: str) -> list[Source]:
                                 block.start, block.end, "", len(found) + 1))
     return directed(sorted(found, key=lambda source: source.start), stem)
 
-# %% ../../nbs/tangling/08t_sourceblocks.ipynb #ac6e2678
-_SOURCE = Regex(r'"source"\s*:')
+# %% ../../nbs/tangling/08t_sourceblocks.ipynb #2b1588f7
+_SOURCE, _NEXT = Regex(r'"source"(?>\s*):(?>\s*)(?:\[(?>\s*))?(?=")'), Regex(r'(?>\s*),(?>\s*)(?=")')
+_read = json.JSONDecoder().raw_decode
 
+def places_of(pieces: Sequence[str], text: str, at: int) -> tuple[list[int], int]:
+    "Where the `pieces` of a cell stand in the notebook `text` from `at` on, or nothing when they are not found, and where the next cell is looked for."
+    for key in _SOURCE.finditer(text, at):
+        said, end = _read(text, key.end())
+        if said != pieces[0]: continue
+        places = [key.end()]
+        for piece in pieces[1:]:
+            if (more := _NEXT.match(text, end)) is None: break
+            said, end = _read(text, more.end())
+            if said != piece: break
+            places.append(more.end())
+        if len(places) == len(pieces): return places, end
+    return [], len(text)
+
+# %% ../../nbs/tangling/08t_sourceblocks.ipynb #ac6e2678
 def cell_lines(text: str, cells: Sequence[dict]) -> list[tuple[Line, ...]]:
     "The lines of every cell of the notebook `text`, with the lines of the file they stand on."
     found, at, counted, number = [], 0, 0, 1
     for cell in cells:
-        at = m.end() if (m := _SOURCE.search(text, at)) else at
-        lines = []
-        for piece in ([cell["source"]] if isinstance(cell["source"], str) else cell["source"]):
-            place = next((p for ascii_ in (False, True) if (p := text.find(json.dumps(piece, ensure_ascii=ascii_), at)) >= 0), at)
-            number, counted, at = number + text.count("\n", counted, place), place, place
+        pieces, places, lines = [cell["source"]] if isinstance(cell["source"], str) else cell["source"], [], []
+        if pieces: places, at = places_of(pieces, text, at)
+        for n, piece in enumerate(pieces):
+            if places: number, counted = number + text.count("\n", counted, places[n]), places[n]
             lines += [Line(line, number) for line in piece.removesuffix("\n").split("\n")]
         found.append(tuple(lines))
     return found
