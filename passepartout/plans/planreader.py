@@ -59,7 +59,7 @@ class Reader:
         if extra := [name for name in given if name not in parts]:
             self.refuse(f"{heads[0]} has no part {', '.join(extra)}; it has {', '.join(parts)}.")
         if missing := [name for name, kind in parts.items() if not kind.endswith("?") and given.get(name) is None
-                       and kind not in LITERAL_OK]:
+                       and (kind not in LITERAL_OK or forms is STEPS and name not in given)]:
             self.refuse(f"{heads[0]} needs {', '.join(missing)}.")
         return heads[0], given
 
