@@ -61,7 +61,8 @@ def normal_message(action: Action) -> Action:
 # %% ../nbs/12w_normaliser.ipynb #a7ba1aa1
 def normal_plan(agent, action: Action) -> Action:
     "A plan: read against the tools that there are, and printed in its one form. A plan that goes on (`resume`) names only itself."
-    from passepartout.plan import read_plan, told
+    from passepartout.plan import read_plan
+    from passepartout.plans.planforms import told
     if pick(action.payload, "resume") is not None:
         only_fields("plan that goes on", action.payload, RESUME_FIELDS)
         return rebuilt(action, PLAN, {"action": PLAN, **action.payload})

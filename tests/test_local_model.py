@@ -473,7 +473,8 @@ async def test_thousands_of_its_proposals_and_nothing_runs_that_was_not_cleared(
 async def test_plans_are_produced_under_the_grammar(server):
     "Held to the schema, the model of noise writes plans of the forms that there are; whatever of them refers to nothing is refused in a sentence, before anything runs."
     from passepartout.messages import PLAN
-    from passepartout.plan import PlanError, read_plan
+    from passepartout.plan import read_plan
+    from passepartout.plans.planreader import PlanError
     from passepartout.providers.proposals import proposal_schema
     p, plans, refused = provider(server + "/v1", OpenAICompatible(forms=("schema",)), stream=False, tokens=3000), 0, []
     schema = proposal_schema(p.tools)

@@ -10,7 +10,8 @@ from passepartout.backends import register_backend
 from passepartout.conditions import GateError, PassepartoutError
 from passepartout.labels import Value, is_trusted, label_of, plain_data, result_value
 from passepartout.messages import ORIGINS, PERSON, Action, FrozenDict, Label, Signal
-from passepartout.plan import MOST_CALLS, PlanError, read_plan
+from passepartout.plan import read_plan
+from passepartout.plans.planreader import MOST_CALLS, PlanError
 from passepartout.plans.planrun import PlanStopped, Run
 from passepartout.plans.planturns import execute_plan
 from passepartout.plans.plantext import plan_text

@@ -18,7 +18,8 @@ from typing import Any
 
 from ..labels import SENDER, SURE
 from ..frozen import field_name
-from ..plan import Node, Plan, first_of_else
+from ..plan import Plan
+from .planforms import Node, first_of_else
 from ..records import record
 from ..tools import ToolRegistry
 

@@ -253,7 +253,7 @@ class PlanEditor(PlanRestarter):
     "How a step that is still to come is changed."
     def edit_step(self, plan: str, place: int, text: str) -> PlanState:
         "Change a step that is still to come: `name=value …`, or the whole step as a property list. The plan as it stands then."
-        from passepartout.plan import told
+        from passepartout.plans.planforms import told
         state = self.plan_named(plan)
         changed, said = with_step(state, place, text, self.tools)
         body = {"steps": told(changed.steps), "explanation": changed.explanation, "said": list(said), "declared": dict(changed.declared)}
@@ -282,7 +282,8 @@ class PlanDesk(PlanEditor):
 # %% ../../nbs/plans/17de_plandesk.ipynb #43811cae
 def row_of(state: PlanState, tools: Any) -> dict[str, Any]:
     "A plan in plain values: where it stands, and its steps as sentences, each marked as done, left out, standing or to come."
-    from passepartout.plan import PlanError, read_plan
+    from passepartout.plan import read_plan
+    from passepartout.plans.planreader import PlanError
     from passepartout.plans.plantext import told_steps
     try: lines = told_steps(read_plan(state.written, tools), tools)
     except PlanError as error: lines = [f"(The steps cannot be read with the tools of today: {error.message})"]

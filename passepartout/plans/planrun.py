@@ -22,7 +22,9 @@ from typing import Any, Protocol
 from ..conditions import PassepartoutError
 from ..labels import Value, chosen_by, chosen_in, items, joined, kept_by, label_of, links, part, plain_data
 from ..messages import PERSON, FrozenDict, Label
-from ..plan import Node, Plan, first_of_else, write_plist
+from ..plan import Plan
+from .planforms import Node, first_of_else
+from ..plist import write_plist
 
 # %% ../../nbs/plans/12q_planrun.ipynb #9028c276
 MOST_TEXT, MOST_ITEMS, MOST_SIZE, MOST_NUMBER = 200_000, 10_000, 100_000, 10**30

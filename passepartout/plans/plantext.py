@@ -15,7 +15,8 @@ from typing import Any
 from ..conditions import PassepartoutError
 from .deciders import deciders
 from ..messages import NOTHING, Action
-from ..plan import Node, Plan, first_of_else, read_plan
+from ..plan import Plan, read_plan
+from .planforms import Node, first_of_else
 from ..tools import ToolRegistry
 
 # %% ../../nbs/plans/12r_plantext.ipynb #751ddde0

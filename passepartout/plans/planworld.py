@@ -37,7 +37,7 @@ def choice_of(error: PassepartoutError) -> tuple[str, Any] | None:
 class AgentWorld:
     "Does what a plan asks for, in an agent: calls through the gates, values out of text without tools."
     def __init__(self, agent, state: PlanState, plan, signal: Signal):
-        from passepartout.plan import declaration
+        from passepartout.plans.planreader import declaration
         from passepartout.plans.planrun import PlanStopped
         from passepartout.provenance import Words, near_text
         # imported once a plan and not at every step

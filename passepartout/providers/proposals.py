@@ -52,7 +52,7 @@ def argument(p: Parameter, strict: bool) -> dict:
 # %% ../../nbs/providers/proposals.ipynb #51332cf4
 def plan_forms(tools: Iterable[Tool], strict: bool = False, loops: bool = True) -> dict:
     "The schemas of a step, an expression and a condition, for plans over these tools."
-    from passepartout.plan import CONDITIONS, EXPRESSIONS, STEPS
+    from passepartout.plans.planforms import CONDITIONS, EXPRESSIONS, STEPS
     expression = [{"type": "string"}, {"type": "number"}, {"type": "array", "items": {"$ref": "#/$defs/expression"}},
                   *[plan_form(form.parts, strict, loops) for name, form in EXPRESSIONS.items() if name != "object" or not strict]]
     steps = [plan_form(form.parts, strict, loops) for name, form in STEPS.items() if name != "call"]
@@ -76,7 +76,8 @@ def _maybe(schema: dict, optional: bool) -> dict: return {"anyOf": [schema, {"ty
 
 # %% ../../nbs/providers/proposals.ipynb #77505aad
 def _part(kind: str) -> dict:
-    from passepartout.plan import KINDS, MOST_ROUNDS, TESTS
+    from passepartout.plans.planforms import KINDS, TESTS
+    from passepartout.plans.planreader import MOST_ROUNDS
     one, many = (lambda name: {"$ref": f"#/$defs/{name}"}), lambda name: {"type": "array", "items": {"$ref": f"#/$defs/{name}"}}
     known = {"word": {"type": "string"}, "name": {"type": "string"}, "tool": {"type": "string"}, "flag": {"type": "boolean"}, "bound": {"type": "integer", "minimum": 1, "maximum": MOST_ROUNDS}, "test": {"type": "string", "enum": list(TESTS)},
              "kind": {"type": "string", "enum": list(KINDS)}, "condition": one("condition"), "conditions": many("condition"), "steps": many("step"), "exprs": many("expression"), "args": {"type": "object", "additionalProperties": one("expression")}}
