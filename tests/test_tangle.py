@@ -16,10 +16,8 @@ from passepartout.tangling.chapter import chapter_cells, code_spans, markdown_te
 from passepartout.tangling.headerargs import TangleError, read_arguments, split_arguments
 from passepartout.tangling.noweb import Web
 from passepartout.skillfiles.skillchild import page_tree
-from passepartout.tangling.tangle import astray, tangled, without_label
-
-
 from passepartout.tangling.sourceblocks import cell_lines
+from passepartout.tangling.tangle import astray, tangled, without_label
 from passepartout.terminal.tanglecommand import run_tangle
 from passepartout.tangling.tanglefiles import Ledger, page_of, plan_files, read_page, write_files
 
