@@ -331,3 +331,18 @@ async def test_what_a_diary_held_is_not_told_a_letter_at_a_time(tmp_path, comman
     reply = await agent.handle("see what is new")
     assert seen and not reply.approvals and not any("a canary" in text for text in seen)
     await agent.close()
+
+
+@pytest.mark.parametrize("command, shown", [("xargs git cat-file -p < ids.txt", False), ("cat ids.txt | xargs -I{} git show {}", False), ("git cat-file -p $(cat ids.txt)", False), ("cat ids.txt | xargs ls", True)])
+async def test_a_diary_that_was_never_committed_is_not_shown_by_a_number_that_comes_late(tmp_path, command, shown):
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
+    memex, seen, answers = tmp_path / "memex", [], [call("shell", command=command)]
+    memex.mkdir()
+    (memex / "me.org").write_text(NOTE)
+    subprocess.run("git init -q; git config user.email a@example.org; git config user.name a; git commit -qm 1 --allow-empty; git hash-object -w me.org > ids.txt; rm me.org", shell=True, cwd=memex, check=True)
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config", provider_cascade=("model",), late_words=True)
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or (answers.pop() if answers else "I see."), inline=True, local=False)
+    reply = await agent.handle("see what is new")
+    assert seen and not reply.approvals and not any("Okafor" in text for text in seen) and (len(seen) == 2) is shown
+    await agent.close()

@@ -124,8 +124,12 @@ def may_show_private(opened: OpenedScript, roots: Sequence[Root], private: Seque
             with resolve(roots, path) as file:
                 if holds_private(file, private, unpack): return True
         except PathRefused: return True
+    places = pasts(opened, roots)
+    if private and places and any(map(_told_late, opened.script.commands())): return True
     return (any(_folder_holds(folder, roots, private) for folder in folders)
-            or any(ever_private(place, private, objects_named(_words(opened.script))) for place in pasts(opened, roots)))
+            or any(ever_private(place, private, objects_named(_words(opened.script))) for place in places))
+
+def _told_late(command: Simple) -> bool: return any_hole(command.argv) and command.argv[0].rpartition("/")[2] == "git"
 
 def _words(script: Script) -> list[str]: return [word for command in script.commands() for word in command.argv]
 
