@@ -1070,3 +1070,25 @@ def test_a_long_folder_is_told_in_part(tmp_path):
 def test_where_a_tag_stands_that_cannot_be_taken_here_is_told(tmp_path, line, told):
     (answer,), _ = play(tmp_path, {"a.org": "* TODO Call @Ana\n* Roof :house:\n** TODO Door\n"}, line)
     assert told in answer
+
+
+NEW = {"inbox.org": "* TODO buy milk\n", "projects/roof.org": "* Roof\n"}
+
+@pytest.mark.parametrize("said, then, file, stands", [("todo call Ana", "due friday", "inbox.org", "* TODO call Ana\nDEADLINE: <2026-11-20 Fri>\n"), ("todo call Ana", "it's due on friday", "inbox.org", "DEADLINE: <2026-11-20 Fri>"), ("todo call Ana", "deadline: next friday.", "inbox.org", "DEADLINE: <2026-11-27 Fri>"),
+    ("todo call Ana", "and due tomorrow 9:30", "inbox.org", "DEADLINE: <2026-11-20 Fri 09:30>"), ("todo call Ana", "in projects/roof.org", "projects/roof.org", "* TODO call Ana"), ("todo call Ana", "under roof", "projects/roof.org", "** TODO call Ana"), ("note: the fig is wrapped", "put it under Roof", "projects/roof.org", "** the fig is wrapped")])
+def test_what_is_said_right_after_a_new_task_is_about_it(tmp_path, said, then, file, stands):
+    answers, files = play(tmp_path, NEW, said, then)
+    assert stands in files[file], answers
+
+
+@pytest.mark.parametrize("lines", [("todo call Ana", "due friday?"), ("todo call Ana tomorrow", "due friday"), ("todo call Ana", "what is due friday", ), ("due friday",), ("todo call Ana", "find milk", "due friday"), ("todo call Ana", "in november"), ("todo call Ana", "tomorrow"), ("todo call Ana", "in 3 days"), ("todo call Ana", "under submarine")])
+def test_what_is_asked_after_a_new_task_changes_nothing(tmp_path, lines):
+    answers, files = play(tmp_path, NEW, *lines)
+    assert "DEADLINE" not in "".join(files.values()) and set(files) == set(NEW) and files["projects/roof.org"] == NEW["projects/roof.org"], answers
+
+
+@pytest.mark.parametrize("line, stands", [("set a reminder for tomorrow 9 call Ana", "* TODO call Ana\nSCHEDULED: <2026-11-20 Fri 09:00>\n"), ("add a reminder for friday 14:30 the dentist", "* TODO the dentist\nSCHEDULED: <2026-11-20 Fri 14:30>\n"),
+    ("set a reminder for Ruth's call on friday", "* TODO Ruth's call\nSCHEDULED: <2026-11-20 Fri>\n"), ("set a reminder for tomorrow at 9 to call Ana", "* TODO call Ana\nSCHEDULED: <2026-11-20 Fri 09:00>\n")])
+def test_a_reminder_for_an_hour_is_about_what_comes_after_it(tmp_path, line, stands):
+    answers, files = play(tmp_path, {}, line)
+    assert stands in files.get("inbox.org", ""), answers

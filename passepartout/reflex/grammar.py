@@ -23,7 +23,7 @@ from .dates import NoSuchDate, say_day
 from .edits import edit, number_in, settled
 from .files import as_spelt, in_own_inbox, in_quotes
 from .german import in_english
-from .followups import narrowed, shown_more, spelled_out, went_on
+from .followups import about_the_new, narrowed, shown_more, spelled_out, went_on
 from .guesses import suggestion
 from .hours import clocked
 from .lookups import Surroundings, look_up
@@ -138,7 +138,7 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         if which_of_two(request, around): return decline(WHICH)
         if meant := offered_before(request, around):
             return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
-        return (completed(request, around) or went_on(request, around) or shown_more(request, around) or narrowed(request, around)
+        return (completed(request, around) or went_on(request, around) or shown_more(request, around) or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)
                 or looked_for(request, around) or decline(not_understood(request, around)))

@@ -119,6 +119,7 @@ def remind(request: Request) -> dict | None:
     joint = joint_of(parts, request.today)
     if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today):
         return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
+    if joint is None and parts[0].lower() == "for" and leading_time(parts[1:], request.today): parts = parts[1:]              # for tomorrow 9 call Ana
     if joint is None and (size := leading_time(parts, request.today)): parts, joint = [*parts[:size], "to", *parts[size:]], size
     if joint is None: title, early = " ".join(parts[1:] if parts[0].lower() == "for" and len(parts) > 1 else parts), ()          # a reminder for Ruth's call
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
