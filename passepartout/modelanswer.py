@@ -74,7 +74,9 @@ def amid_words(text: str) -> bool:
 _PROPOSED = Regex(r"""\(\s*:(?:type|target|payload|action|tool)\s+[:("]|"proposal"\s*:\s*\{|"action"\s*:\s*"(?:call|message|plan)\b
                   |"(?:name|tool|action|function)"\s*:\s*"[\w-]+"\s*,\s*"(?:args|arguments|parameters|params|action_input|tool_input|input|explanation)"\s*:
                   |<tool_call>|\[TOOL_CALLS\]|<function=|<invoke\s|<\|python_tag\||\bto=functions\.|^action:[^\S\n]*[\w-]+[^\S\n]*\n\s*action[ ]input:
-                  |\A\[?[\w-]+\(\s*\w+\s*=[^\n]*\)\]?\Z|```tool_(?:code|call)s?\b""", re.I | re.X | re.M)
+                  |\A\[?[\w-]+\(\s*\w+\s*=[^\n]*\)\]?\Z|```tool_(?:code|call)s?\b|<\|[\w/▁]{2,40}\|>|✿[A-Z]+✿|\bfunctions\.[\w-]+\s*\(|<(?:tool|use_tool|tool_use|function_call)(?:\s+name=|>)
+                  |^(?:tool|tool_call|function|call)(?::[^\S\n]*|[ ])[a-z]+[-_][\w-]+(?:\(|[^\S\n]*\{\s*["}]|[^\S\n]*\n\s*(?:input|args|arguments|parameters)\s*:)
+                  |\A(?:[a-z]+[-_][\w-]+)\((?:"[^"\n]*"|\{[^\n]*\})?\)\Z|\A<([a-z]+[-_][\w-]+)>\s*<\w[\s\S]*</\1>\Z""", re.I | re.X | re.M)
 _OUR_WORDS = Regex(r"IDENTITY: You are |(?:You proposed|The person asked): |Tool [\w-]+ (?:returned|failed):")
 
 def no_answer(text: str) -> str | None:

@@ -92,6 +92,17 @@ async def test_what_is_no_answer_is_told_to_the_model_and_not_to_the_person(said
     assert "could not be read" in told and f"It was: {said}" in told and '(:ACTION :CALL :TOOL "<name>"' in told and ":ACTION :MESSAGE" in told
 
 
+@pytest.mark.parametrize("said", ['functions.org-find({"query":"roof"})', "<|start|>assistant<|channel|>analysis<|message|>Need to search<|end|>", "<org-find>\n<query>roof</query>\n</org-find>", 'org_find("roof")', 'Tool: org-find\nInput: {"query": "roof"}', 'TOOL_CALL: org-find(query="roof")', 'I look.\nTool_call: org-find\narguments: {}',
+    'CALL org-find {"query":"roof"}', '<tool name="org-find" query="roof"/>', '<tool>org-find</tool>', '<|tool▁calls▁begin|>function<|tool▁sep|>org-find', '✿FUNCTION✿: org-find\n✿ARGS✿: {}', "org-find()", "I will look.\n<use_tool name=\"org-find\">"])
+def test_a_call_in_the_signs_of_another_program_is_not_shown_as_an_answer(said):
+    assert parse_proposal(said).payload["sensor"] == "syntax-error"
+
+
+@pytest.mark.parametrize("said", ["Tool: a hammer\nInput needed: nails", "The tool org-find (which searches) found nothing.", "Call Ana-Maria (home) first.", "call me_later {maybe}?", "print(\"hello\")", "Use `org_find(\"roof\")` for that.", "Function: the org-find tool searches.", "<b>Roof</b> is done.", "a <|> b", "2 < 3 | 4 > 1", "<well-known> is an element.", "It calls functions. Really."])
+def test_words_that_only_remind_of_a_call_are_an_answer(said):
+    assert parse_proposal(said).payload.get("text") == said
+
+
 @pytest.mark.parametrize("said", ["[[file:roof.org][The roof]] is done.", "- [ ] call Pohl\n- [X] call Ana", "[1] is the offer of Pohl.", "The list (:A 1) is a property list.", "It is {done}.", "Write f(x = 1) into the notebook."])
 def test_words_with_brackets_in_them_are_an_answer(said):
     assert parse_proposal(said).payload["text"] == said
