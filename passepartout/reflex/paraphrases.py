@@ -79,7 +79,14 @@ _HAPPENING = (
     (r"(?:the |my |our )?next (?P<what>(?!(?:\w+day|steps?|actions?|tasks?|todos?|one|thing|week|month|year|days?|few)\b)[\w' -]{3,60})", "when is {what}"),
     (r"what(?: happens| is happening|'s happening| is planned|'s planned) (?P<what>(?:on|in|at|over|next|this|tomorrow|today)\b.*)", "what is due {what}"),
     (r"(?:what's|what is) happening (?:on |this )?(?P<what>(?:\w+day|tomorrow|today|tonight)) (?:night|evening|morning|afternoon)", "what is due on {what}"),
-    (r"anything (?:happening|going on|planned|special) (?P<what>.+)", "what is due {what}"))
+    (r"(?:is there )?anything (?:(?:i|we) (?:need|have|should|ought) (?:to )?(?:know|do|remember|prepare)(?: about| for)?|happening|going on|planned|special) (?P<what>.+)", "what is due {what}"),
+    (r"(?:at )?what time (?:is|does|are|do|will) (?:the |my |our )?(?P<what>[\w' -]{2,60}?)(?: be)?(?: (?:coming|come|comes|arriving|arrive|here|on|start|starts|starting|begin|begins|happening|due))?", "when is {what}"),
+    (r"what(?:'s| is|s) (?:the |my )?next (?:thing|one|task|item|todo)(?: (?:on (?:my|the) list|to do|i have to do))?", "what's next"),
+    (r"(?:print|show|display|give|read)(?: me)? (?:my |the )?(?:agenda|calendar|schedule)", "what is due this week"),
+    (r"(?:sort|order|list|show)(?: me)? (?:all )?(?:my |the )?(?:open )?(?:tasks|todos|to-dos) (?:by|after|in order of) (?:deadlines?|dates?|due dates?|day)", "open tasks"),
+    (r"how (?:do|can|would) (?:i|we|you) (?P<words>(?:delete|remove|erase|get rid of) .+)", "{words}"),
+    (r"(?:hi|hello|hey)(?: there)?,? (?P<words>(?:what|who|when|where|how|can|could|please|remind|add|todo|note|show|find)\b.+)", "{words}"),
+    (r"(?P<words>thanks|thank you)[,.!]? (?:that|it|this) (?:was|is) (?:\w+ )?(?:great|good|helpful|perfect|nice|all|useful|quick|fast)", "{words}"))
 
 # %% ../../nbs/reflex/paraphrases.ipynb #680866fe
 FORMS = tuple([(Regex(pattern, re.I), english) for pattern, english in (*_DUE, *_NAMED, *_CHANGED, *_HAPPENING)])
