@@ -1102,3 +1102,8 @@ def test_common_turns_of_speech_have_a_form(tmp_path, line, told):
     assert told in answer and files == NOTES_OF_A_DAY, answer
 
 NOTES_OF_A_DAY = {"a.org": "* TODO Call the roofer\nSCHEDULED: <2026-11-20 Fri 10:00>\n"}
+
+
+def test_a_day_and_a_bare_hour_are_offered_as_a_time(tmp_path):
+    answers, files = play(tmp_path, NOTES_OF_A_DAY, "move roofer to monday 11", "yes")
+    assert "Did you mean “move roofer to monday at 11”?" in answers[0] and files["a.org"] == "* TODO Call the roofer\nSCHEDULED: <2026-11-23 Mon 11:00>\n", answers
