@@ -1096,7 +1096,7 @@ def test_a_reminder_for_an_hour_is_about_what_comes_after_it(tmp_path, line, sta
 
 @pytest.mark.parametrize("line, told", [("what time is the roofer coming", "10:00"), ("at what time does the roofer start?", "10:00"), ("whats the next thing", "Call the roofer"), ("what is the next item on my list?", "Call the roofer"), ("print my agenda", "Call the roofer"), ("show me the calendar", "Call the roofer"),
     ("sort my tasks by deadline", "all open tasks"), ("list tasks by due date", "all open tasks"), ("anything i need to know about tomorrow", "Fri 20 November"), ("is there anything I should prepare for tomorrow?", "Fri 20 November"), ("how do i get rid of a task", "I delete nothing"),
-    ("hi there what is due tomorrow?", "Call the roofer"), ("thanks that was great", "welcome"), ("what time is it", "It is ")])
+    ("hi there what is due tomorrow?", "Call the roofer"), ("thanks that was great", "welcome"), ("what time is it", "It is "), ("start a new page called Holiday plans", "A file is made by the first note in it")])
 def test_common_turns_of_speech_have_a_form(tmp_path, line, told):
     (answer,), files = play(tmp_path, NOTES_OF_A_DAY, line)
     assert told in answer and files == NOTES_OF_A_DAY, answer

@@ -84,6 +84,7 @@ _HAPPENING = (
     (r"what(?:'s| is|s) (?:the |my )?next (?:thing|one|task|item|todo)(?: (?:on (?:my|the) list|to do|i have to do))?", "what's next"),
     (r"(?:print|show|display|give|read)(?: me)? (?:my |the )?(?:agenda|calendar|schedule)", "what is due this week"),
     (r"(?:sort|order|list|show)(?: me)? (?:all )?(?:my |the )?(?:open )?(?:tasks|todos|to-dos) (?:by|after|in order of) (?:deadlines?|dates?|due dates?|day)", "open tasks"),
+    (r"(?:start|begin|open) (?P<words>(?:an? )?new (?:note|page|file|list)\b.+)", "create {words}"),
     (r"how (?:do|can|would) (?:i|we|you) (?P<words>(?:delete|remove|erase|get rid of) .+)", "{words}"),
     (r"(?:hi|hello|hey)(?: there)?,? (?P<words>(?:what|who|when|where|how|can|could|please|remind|add|todo|note|show|find)\b.+)", "{words}"),
     (r"(?P<words>thanks|thank you)[,.!]? (?:that|it|this) (?:was|is) (?:\w+ )?(?:great|good|helpful|perfect|nice|all|useful|quick|fast)", "{words}"))
