@@ -41,6 +41,7 @@ BAD = {
     "nothing": b"", "one star": b"* ", "no line end": b"* a", "NUL in UTF-16": "* a\0b\n".encode("utf-16"), "CRLF": ALL.replace("\n", "\r\n").encode(), "CR only": ALL.replace("\n", "\r").encode(), "mixed ends": ALL.replace("\n", "\r\n", 5).encode(),
     "levels skipped": b"*********** deep\nDEADLINE: <2026-11-20 Fri>\n* up\n************ down\n" + b"*" * 500 + b" far\n", "UTF-16": ALL.encode("utf-16"), "Latin-1": ALL.encode("latin-1"), "mixed": ALL.encode() + ALL.encode("latin-1"),
     "marks in the middle": (ALL + "\ufeff" + ALL).encode(), "odd separators": ALL.replace("\n", "\u2028").encode(), "form feeds": ALL.replace("\n", "\n\f").encode(), "broken drawers": ALL.replace(":END:", ":EN:").encode(), "broken blocks": ALL.replace("#+end", "#+en").encode(),
+    "nested expressions": b"* a\n%%" + b"(and " * 5000 + b"(org-anniversary 1956 5 14)" + b")" * 5000 + b" Arthur\n",
     "nested brackets": b"* " + b"[[" * 5000 + b"]]" * 5000, "dates": b"* a <2026-02-30 Mon> <0000-00-00> <9999-12-31 Fri +99999y> <2026-11-20 Fri 99:99>\n<%%(diary-float t 4 2)>\n", "tags": b"* a :" + b"x:" * 20000, "signs": b"* a\n" + bytes(range(1, 256)) * 20}
 
 

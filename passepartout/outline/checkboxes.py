@@ -34,7 +34,7 @@ class Item:
     at: int                            # of the character in the box
     text: str
     parent: "Item | None"
-    end: int = -1                      # behind its last line
+    end: int = -1                      # after its last line
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #f3b5b3d0
 FORMULA = Regex(r"[ \t]*\\begin\{([A-Za-z0-9*]+)\}")

@@ -29,9 +29,10 @@ LONGEST = 400          # characters of one expression
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #d36ea534
 def read_call(text: str, at: int) -> tuple[list, int] | None:
-    "(the list that opens at `at`, the place after it), or None when it is no list of names, numbers and lists."
+    "(the list that opens at `at`, the place after it), or None for what is not a list of names, numbers and lists, or longer than `LONGEST`."
     stack: list[list] = [[]]
-    while found := TOKEN.match(text, at, at + LONGEST):
+    stop = at + LONGEST
+    while found := TOKEN.match(text, at, stop):
         at = found.end()
         if found[1]: stack.append([])
         elif found[3]: stack[-1].append(int(found[3]))
@@ -287,7 +288,7 @@ def by_rule(said: Mapping[str, object]) -> str:
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #3b6579d2
 def turn(every: str, count: int, days: list[str], on: str, months: str, first: date) -> str:
-    "The call for the turns of a rule. `ValueError` for what no call says."
+    "The call for the turns of a rule. `ValueError` for a rule that no call can express."
     if every in ("DAILY", "WEEKLY") and not (days or on or months): return f"(org-cyclic {count * (7 if every == 'WEEKLY' else 1)} {numbers_of(first)})"
     if every == "WEEKLY" and count == 1 and not on and not months:
         return f"(memq (calendar-day-of-week date) '({' '.join(str(_ICAL_DAYS.index(day)) for day in days)}))"

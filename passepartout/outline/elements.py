@@ -144,5 +144,5 @@ def runs(outline: Outline, node: Node, begins: re.Pattern, kind: str) -> Iterato
         if m: run.append((number, start, end, (m[1] or "").lower()))
 
 # %% ../../nbs/outline/08j_elements.ipynb #deeebeb8
-QUOTED_LINE = Regex(r"[ \t]*+(?:#(?=[ \t\r\n]|\+\S)|:(?=[ \t\r\n]))")          # comments, settings, lines behind a colon
+QUOTED_LINE = Regex(r"[ \t]*+(?:#(?=[ \t\r\n]|\+\S)|:(?=[ \t\r\n]))")          # comments, settings, lines after a colon
 VERBATIM = Regex(r"""(?<![^\s\-({'"])(?:=(?!\s)[^=\n]++(?<!\s)=|~(?!\s)[^~\n]++(?<!\s)~)(?=[\s\-.,;:!?'")}\[]|\Z)""")

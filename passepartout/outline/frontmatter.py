@@ -1,4 +1,4 @@
-"""What stands above a Markdown note: its properties, read plainly, and its tags, of which none may be missed
+"""What stands at the head of a Markdown note: its properties, read plainly, and its tags, of which none may be missed
 
 Docs: https://example.org/passepartout/outline/frontmatter.html.md"""
 

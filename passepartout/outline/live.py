@@ -1,4 +1,4 @@
-"""What in a note is no text for a reader, but something that a program carries out when it opens, shows or exports the note
+"""What in a note is not text for a reader, but something that a program carries out when it opens, shows or exports the note
 
 Docs: https://example.org/passepartout/outline/live.html.md"""
 

@@ -72,7 +72,7 @@ def uncoded(text: str) -> str:
 
 # %% ../../nbs/outline/08a_markdown.ipynb #fbf50065
 def marks_in(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match]:
-    "The marks in a stretch of `text` that are no code."
+    "The marks in a stretch of `text`, without those in code."
     end = len(text) if end is None else end
     return MARK.finditer(text if text.find("`", start, end) < 0 else text[:start] + uncoded(text[start:end]), start, end)
 

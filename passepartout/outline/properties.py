@@ -38,10 +38,10 @@ def said_at(text: str, start: int, org: bool, top: bool) -> list[tuple[int, int]
 
 # %% ../../nbs/outline/08ab_properties.ipynb #d6bca6bb
 def said_of(outline: Outline, node: Node) -> list[tuple[int, int]]:
-    "The same for a node of an outline."
+    "What `said_at` finds for a node of an outline."
     return said_at(outline.text, node.start, outline.format == "org", not node.index) if node.properties else []
 
 # %% ../../nbs/outline/08ab_properties.ipynb #dd9fe77b
 def said_text(outline: Outline, node: Node) -> str:
-    "These lines of a node."
+    "The lines of a node that tell something, as text; empty when there are none."
     return "".join([outline.text[a:b] for a, b in said_of(outline, node)]) if node.properties else ""

@@ -1,4 +1,4 @@
-"""The dates in a note: what kind each is, when it repeats, and where it stands
+"""The dates in a note: of what kind each is, when it repeats, and where it stands
 
 Docs: https://example.org/passepartout/outline/timestamps.html.md"""
 
@@ -187,7 +187,7 @@ def around(text: str, start: int, end: int) -> tuple[int, int, int]:
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #4a9ce9a1
 def find_marks(text: str) -> Iterator[re.Match]:
-    "What `marks_in` finds."
+    "The marks of a whole text, as `marks_in` finds them."
     text = uncoded(text)
     searched, done = 0, 0
     for hint in HINTS.finditer(text):

@@ -244,7 +244,7 @@ def how_long(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/reflex/answers.ipynb #eb9038a3
 def until(words: str, joint: str, around: Surroundings, today: date) -> dict | None:
-    "The days until what the notes call so; each with its own line, if several are called so. Nothing is counted to is said, unless it may have been another question: *how long to boil an egg*."
+    "The days until what the notes call so; each with its own line, if several are called so. If there is nothing to count to, that is said, unless it may have been another question: *how long to boil an egg*."
     ahead = sorted((min(days), place) for place, dates in dated_places(words, around, today)
                    if (days := [day for stamp in dates if (day := next_day(stamp, today)) >= today]))
     if ahead: return say("\n".join(f"{name_of(place, around)} is on {say_day(day)}: {say_count((day - today).days)}." for day, place in ahead))
