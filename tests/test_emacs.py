@@ -92,7 +92,9 @@ def outline_differences(outline, heads) -> list[str]:
     ours = outline.nodes[1:]
     if found := differ("headings", [n.start for n in ours], [h["at"] for h in heads]): return found
     for node, head in zip(ours, heads):
-        facts = dict(level=node.level, title=node.title, keyword=node.keyword, done=node.done, priority=node.priority, tags=list(node.tags), all=sorted(set(outline.tags(node))), properties=dict(node.properties))
+        lineage = outline.lineage(node)
+        only_meant = {tag for each in lineage for tag in each.meant} - {tag for each in lineage for tag in each.tags}          # what only looks like a tag is one for privacy, and none to Emacs
+        facts = dict(level=node.level, title=node.title, keyword=node.keyword, done=node.done, priority=node.priority, tags=list(node.tags), all=sorted(set(outline.tags(node)) - only_meant), properties=dict(node.properties))
         said = {k: head[k] for k in ("level", "title", "keyword", "done", "priority", "tags")} | {"all": sorted(set(head["all"])), "properties": joined(head["properties"])}
         said["tags"] = list(dict.fromkeys(said["tags"]))
         said["priority"] = said["priority"] and said["priority"].upper()                                               # [#b] is a B to both
@@ -278,7 +280,7 @@ def an_expression(rng, depth: int = 0) -> str:
     iso, american = ["{0.year} {0.month} {0.day}".format(d) for d in days], ["{0.month} {0.day} {0.year}".format(d) for d in days]
     inner = lambda: an_expression(rng, depth + 1)
     return rng.choice([
-        f"(org-anniversary {iso[0]})", f"(diary-anniversary {american[0]})", f"(diary-anniversary {american[0].rpartition(' ')[0]})", f"(org-cyclic {rng.randint(1, 40)} {iso[0]})",
+        f"(org-anniversary {iso[0]})", f"(org-anniversary nil {iso[0].partition(' ')[2]})", f"(diary-anniversary {american[0]})", f"(diary-anniversary {american[0].rpartition(' ')[0]})", f"(org-cyclic {rng.randint(1, 40)} {iso[0]})",
         f"(diary-cyclic {rng.randint(1, 40)} {american[0]})", f"(org-block {iso[0]} {iso[1]})", f"(diary-block {american[0]} {american[1]})",
         f"(org-date {some(rng, 2024, 2027)} {some(rng, 1, 12)} {some(rng, 1, 28)})", f"(diary-date {some(rng, 1, 12)} {some(rng, 1, 28)} {some(rng, 2024, 2027)})",
         f"(diary-float {some(rng, 1, 12)} {rng.randint(0, 6)} {rng.choice((1, 2, 3, 4, 5, 9, -1, -2, -3, -4, -5))}{rng.choice(('', '', f' {rng.randint(1, 28)}'))})", f"(memq (calendar-day-of-week date) '({rng.randint(0, 6)} {rng.randint(0, 6)}))",

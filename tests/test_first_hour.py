@@ -1107,3 +1107,9 @@ NOTES_OF_A_DAY = {"a.org": "* TODO Call the roofer\nSCHEDULED: <2026-11-20 Fri 1
 def test_a_day_and_a_bare_hour_are_offered_as_a_time(tmp_path):
     answers, files = play(tmp_path, NOTES_OF_A_DAY, "move roofer to monday 11", "yes")
     assert "Did you mean “move roofer to monday at 11”?" in answers[0] and files["a.org"] == "* TODO Call the roofer\nSCHEDULED: <2026-11-23 Mon 11:00>\n", answers
+
+
+@pytest.mark.parametrize("line, told", [("when is Mara's birthday", "Mara: Thursday 20 May 2027"), ("what is due in may", "Mara's birthday"), ("how old is Tom", "Tom: 45, and 46 on")])
+def test_an_anniversary_of_a_year_that_nobody_knows_is_a_birthday(tmp_path, line, told):
+    (answer,), _ = play(tmp_path, {"b.org": "* Birthdays\n%%(org-anniversary nil 5 20) Mara's birthday\n%%(org-anniversary 1980 11 22) Tom is %d\n"}, line)
+    assert told in answer and "not understood" not in answer, answer

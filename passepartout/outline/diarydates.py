@@ -143,11 +143,16 @@ def yearly(*numbers: int) -> Meaning:
     if len(numbers) == 2: return anniversary(None, *(numbers if numbers[0] <= 12 else numbers[::-1]))
     return reordered(anniversary, *numbers)
 
+# %% ../../nbs/outline/08ac_diarydates.ipynb #9018f6d2
+def _of_any_year(year: int | str, month: int, day: int) -> Meaning:
+    "An anniversary in Org's order, whose year is `nil` where nobody knows it. `TypeError` for another word."
+    return anniversary(None if year == "nil" else year, month, day)
+
 # %% ../../nbs/outline/08ac_diarydates.ipynb #9c7e8284
 def _after_first(make: Callable[..., Meaning], first: int, *numbers: int) -> Meaning: return reordered(partial(make, first), *numbers)
 
 CALLS: dict[str, tuple[Callable[..., Meaning], range]] = {           # what makes the meaning, and how many arguments there may be
-    "org-anniversary": (anniversary, range(3, 4)), "diary-anniversary": (yearly, range(2, 4)),
+    "org-anniversary": (_of_any_year, range(3, 4)), "diary-anniversary": (yearly, range(2, 4)),
     "org-cyclic": (cyclic, range(4, 5)), "diary-cyclic": (partial(_after_first, cyclic), range(4, 5)),
     "org-block": (block, range(6, 7)), "diary-block": (partial(reordered, block), range(6, 7)),
     "org-date": (on_date, range(3, 4)), "diary-date": (partial(reordered, on_date), range(3, 4)),

@@ -94,7 +94,9 @@ def born_in(outline: Outline, private: tuple[str, ...]) -> Iterator[Born]:
     for stamp in diary_dates(outline)[0]:
         call = read_call(stamp.repeat.text, 0) if isinstance(stamp.repeat, Expression) else None
         if not call or call[0][:1] != ["org-anniversary"] or not stamp.repeat.said or is_private(outline.tags(outline.nodes[stamp.node]), private): continue
-        yield from one_born(re.split(r"\s+(?:is|wird|turns|was)\b|['’]s?\b|\s*%", stamp.repeat.said)[0].strip() or stamp.repeat.said, stamp.repeat.said, *call[0][1:], outline.file, stamp.line)
+        (year, *rest), said = call[0][1:], stamp.repeat.said
+        name = re.split(r"\s+(?:is|wird|turns|was)\b|['’]s?\b|\s*%", said)[0].strip() or said
+        yield from one_born(name, said, None if year == "nil" else year, *rest, outline.file, stamp.line)
 
 # %% ../../nbs/reflex/birthdays.ipynb #92771641
 def one_born(name: str, called: str, year: str | int | None, month: str | int, day: str | int, file: str, line: int, since: int = 0) -> Iterator[Born]:
