@@ -80,7 +80,7 @@ _HAPPENING = (
     (r"what(?: happens| is happening|'s happening| is planned|'s planned) (?P<what>(?:on|in|at|over|next|this|tomorrow|today)\b.*)", "what is due {what}"),
     (r"(?:what's|what is) happening (?:on |this )?(?P<what>(?:\w+day|tomorrow|today|tonight)) (?:night|evening|morning|afternoon)", "what is due on {what}"),
     (r"(?:is there )?anything (?:(?:i|we) (?:need|have|should|ought) (?:to )?(?:know|do|remember|prepare)(?: about| for)?|happening|going on|planned|special) (?P<what>.+)", "what is due {what}"),
-    (r"(?:at )?what time (?:is|does|are|do|will) (?:the |my |our )?(?P<what>[\w' -]{2,60}?)(?: be)?(?: (?:coming|come|comes|arriving|arrive|here|on|start|starts|starting|begin|begins|happening|due))?", "when is {what}"),
+    (r"(?:at )?what time (?:is|does|are|do|will) (?:the |my |our )?(?P<what>(?!it\b)[\w' -]{2,60}?)(?: be)?(?: (?:coming|come|comes|arriving|arrive|here|on|start|starts|starting|begin|begins|happening|due))?", "when is {what}"),
     (r"what(?:'s| is|s) (?:the |my )?next (?:thing|one|task|item|todo)(?: (?:on (?:my|the) list|to do|i have to do))?", "what's next"),
     (r"(?:print|show|display|give|read)(?: me)? (?:my |the )?(?:agenda|calendar|schedule)", "what is due this week"),
     (r"(?:sort|order|list|show)(?: me)? (?:all )?(?:my |the )?(?:open )?(?:tasks|todos|to-dos) (?:by|after|in order of) (?:deadlines?|dates?|due dates?|day)", "open tasks"),
