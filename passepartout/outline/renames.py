@@ -10,6 +10,7 @@ __all__ = ['ends', 'leads', 'path_span', 'named_files', 'spans', 'written', 'rel
 # %% ../../nbs/outline/08l_renames.ipynb #810f4bcb
 import posixpath, re
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import quote
 
 from ..lazy import Regex
@@ -19,6 +20,7 @@ from .markdown import parse_markdown
 from .rewrite import RewriteError
 
 # %% ../../nbs/outline/08l_renames.ipynb #783aee2b
+@lru_cache(maxsize=1 << 15)
 def ends(path: str) -> frozenset[str]:
     "The folded names under which a link without a path knows a file: each end of its path, with and without suffix."
     parts = path.split("/")
