@@ -333,3 +333,7 @@ def test_one_long_word_is_read_in_proportion_to_it(sign, roots):
 def test_a_name_behind_signs_and_a_line_end_is_seen(roots):
     assert level("tool 'x!\nrm' -rf /usr", roots) == DENY
     assert level("tool 'a!b\nc!rm' -rf /usr", roots) == DENY
+
+
+@pytest.mark.parametrize("line", ['rm -rf "${PWD##*/}"', "bash -c 'rm -rf \"${PWD##*/}-tmp\"'", "bash -c 'rm -f \"${PWD##*/}.tgz\"'"])
+def test_the_last_name_of_a_path_leads_nowhere_else(line, roots): assert level(line, roots) < DENY

@@ -69,7 +69,7 @@ def _values(expansion: str, given: dict[str, list[str]]) -> list[str]:
     if not rest or expansion[1] != "{": return values
     cut = _PART.fullmatch(rest)
     parts = [value[int(cut[1]):][:int(cut[2]) if cut[2] else None] for value in values] if cut else []
-    if name in _PATHS and rest[0] in ":%#/": parts += ["/", _PATHS[name]]
+    if name in _PATHS and rest[0] in ":%#/" and rest != "##*/": parts += ["/", _PATHS[name]]
     return [*dict.fromkeys((*parts, *values, "", *_together(_pieces(re.sub(r"^:?[-=+?]", "", rest)))))]
 
 # %% ../../nbs/shell/standfor.ipynb #b94e0391
