@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/indexing/finding.html.md"""
 __all__ = ['UPWARD', 'ALL_UPWARD', 'COLUMNS', 'EXPRESSION', 'GROUPS', 'lineage', 'lineages', 'own_tags', 'note_text', 'best_line',
            'make_hits', 'is_org', 'find_indexed', 'make_found', 'private_sections', 'read_private', 'why_not',
            'undated', 'nearest', 'agenda_indexed', 'items_of', 'date_rows', 'full_item', 'broken_indexed', 'tags_at',
-           'open_indexed', 'open_lineage', 'open_facts', 'project_row', 'IndexedNotes', 'serves']
+           'tags_indexed', 'open_indexed', 'open_lineage', 'open_facts', 'project_row', 'IndexedNotes', 'serves']
 
 # %% ../../nbs/indexing/08j_finding.ipynb #560055d3
 import json
@@ -261,6 +261,14 @@ def tags_at(index: Index, file: str, line: int) -> tuple[str, ...]:
                            "place DESC LIMIT 1", (file, max(1, line))).fetchone()
     return own_tags(lineage(index, *row, {})) if row else ()
 
+# %% ../../nbs/indexing/08j_finding.ipynb #3c55dc85
+def tags_indexed(index: Index, folder: str = ".") -> list[tuple[str, tuple[str, ...]]]:
+    "(file, set of tags) of what headings, or the files themselves, have of their own in a folder, each once."
+    inside = folder.rstrip("/") + "/" if folder not in (".", "") else ""
+    rows = index.guarded(lambda: index.db.execute("SELECT DISTINCT f.path, n.tags FROM node n JOIN file f ON f.id = n.file WHERE n.tags <> '' "
+                                                  "AND (f.path = ? OR substr(f.path, 1, ?) = ?)", (folder, len(inside), inside)).fetchall())
+    return sorted((file, tuple(tags.split())) for file, tags in rows)
+
 # %% ../../nbs/indexing/08j_finding.ipynb #d7d54b6f
 def open_indexed(index: Index, folder: str = ".") -> tuple[list[Item], Projects]:
     "What `views.open_items` and `views.projects_in` give, from the index."
@@ -332,6 +340,10 @@ class IndexedNotes:
     def tags_at(self, file: str, line: int) -> tuple[str, ...]:
         "The tags that apply to a line of a file."
         return self.index.reading(tags_at, self.index, file, line)
+
+    def tags(self) -> list[tuple[str, tuple[str, ...]]]:
+        "(file, set of tags) of what headings, or the files themselves, have of their own, each once."
+        return tags_indexed(self.index, self.folder)
 
     def report(self) -> str:
         "What was left out or is in doubt."
