@@ -1140,3 +1140,13 @@ def test_a_day_and_a_bare_hour_are_offered_as_a_time(tmp_path):
 def test_an_anniversary_of_a_year_that_nobody_knows_is_a_birthday(tmp_path, line, told):
     (answer,), _ = play(tmp_path, {"b.org": "* Birthdays\n%%(org-anniversary nil 5 20) Mara's birthday\n%%(org-anniversary 1980 11 22) Tom is %d\n"}, line)
     assert told in answer and "not understood" not in answer, answer
+
+
+@pytest.mark.parametrize("line, title", [
+    ("make a note about the trip", "the trip"), ("take a quick note about the trip that Ana pays", "the trip that Ana pays"), ("write down a note about Samir, he has a new phone", "Samir, he has a new phone"),
+    ("quick note: about the trip", "about the trip"), ("add a note regarding the roof: it leaks", "the roof: it leaks"), ("note to self about the boiler", "the boiler"), ("write down about 40 euros for Paula", "about 40 euros for Paula"),
+    ("remember about the keys", "about the keys"), ("Notiz über Ana: sie zieht um", "Ana: sie zieht um"), ("neue Notiz zur Reise: Karte mitnehmen", "Reise: Karte mitnehmen"), ("schreib eine Notiz über den Pohl", "den Pohl"),
+    ("Notiz über Nacht hat es geregnet", "über Nacht hat es geregnet"), ("Notiz zum Arzt um 9", "zum Arzt um 9")])
+def test_what_a_note_is_about_is_its_title_without_the_word_about(tmp_path, line, title):
+    (answer,), files = play(tmp_path, {"a.org": "* a\n"}, line)
+    assert files.get("inbox.org") == f"* {title}\n", answer
