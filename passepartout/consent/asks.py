@@ -13,7 +13,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Sequence
 
-from ..act import lasting, tell
+from ..act import tell
+from ..asshown import lasting
 from ..cascade.askone import providers
 from .approvals import PendingApproval, approved_action, approved_row, confirms, flight_plan, shown_hash, summarise
 from ..conditions import PassepartoutError
