@@ -7,9 +7,8 @@ Docs: https://example.org/passepartout/act.html.md"""
 # %% auto #0
 __all__ = ['dispatch_action', 'run_cleared', 'call', 'answer', 'between_records', 'execute_tool_action', 'Overtaken',
            'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool', 'carry_out_edits', 'said_of',
-           'NotAsShown', 'check_as_shown', 'ask_again', 'check_lasting', 'lasting', 'execute_system_action',
-           'execute_cli_action', 'register_core_actuators', 'may_be_read', 'ask_person', 'act_gate', 'act_once',
-           'redacted', 'approved_hash', 'changed_underway', 'follows', 'as_feedback', 'explain_nothing', 'tell',
+           'execute_system_action', 'execute_cli_action', 'register_core_actuators', 'may_be_read', 'ask_person',
+           'act_gate', 'act_once', 'redacted', 'approved_hash', 'changed_underway', 'explain_nothing', 'tell',
            'format_tool_result', 'register_actuator']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
@@ -20,7 +19,7 @@ from functools import partial
 from typing import Any, Awaitable, Callable
 
 from .actuators import Actuator, register_actuator, target_of
-from .amounts import counted
+from .asshown import NotAsShown, ask_again, check_as_shown, check_lasting
 from .conditions import GateError, PassepartoutError
 from .context import log_about, turn_in
 from .edits import EditConflict, EditFailed, FileEdit, apply_edit
@@ -28,13 +27,12 @@ from .journal import JournalError
 from .limits import in_thread, within
 from .messages import (CALL, CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, PLAN, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
                                    Allowed, ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
-from .previews import Change, Foreseen, foresee, result_of
+from .previews import Change, foresee
 from .reason import UNFIT
-from .records import record
-from .results import feedback, format_tool_result, label_of, tool_error, tool_output
+from .results import as_feedback, feedback, format_tool_result, label_of, tool_error, tool_output
 from .awareness.summaries import in_our_words
 from .tools import Tool, ToolError, ToolResult
-from .uncovering import awakened, quotes_private, uncovered
+from .uncovering import quotes_private
 from .verify import Clearance, Cleared, brief, clear, is_answer, judge, judgement_record, normalise
 
 _all_ = ["format_tool_result", "register_actuator"]
@@ -205,57 +203,6 @@ def said_of(agent, edits: list[FileEdit], cleared: Cleared, signal: Signal) -> T
     private = named and quotes_private(named, map(Change.of, edits), tags, agent.words(signal).hold)
     return ToolResult(text, label=replace(TOOLS, private=True) if private else TOOLS)
 
-# %% ../nbs/17_act.ipynb #da7070c9
-class NotAsShown(PassepartoutError):
-    "An approved action would do something else than what was shown. `changes` are what it would do now; nothing was written."
-    def __init__(self, changes: tuple[Change, ...], moment: Any,
-                 text: str = "What it would change is not what you were shown, so nothing was written."):
-        super().__init__(text)
-        self.changes, self.moment = changes, moment
-
-    def asked(self, verdict: Any) -> ApprovalRequired:
-        "What the person is asked, when `verdict` was the last word of the gates."
-        return (replace(verdict, reason=f"{self.message} {verdict.reason}") if isinstance(verdict, ApprovalRequired)
-                else ApprovalRequired(verdict.action, self.message, "act"))
-
-# %% ../nbs/17_act.ipynb #67b3b3c7
-def check_as_shown(agent, cleared: Cleared, changes: tuple[Change, ...]) -> None:
-    "`NotAsShown` when `cleared` was approved for another result than `changes`."
-    if cleared.answer in (None, "typed", "used"): return
-    result, moment = agent.shown_result(cleared)
-    if result and result_of(changes) != result: raise NotAsShown(changes, moment)
-
-# %% ../nbs/17_act.ipynb #803252d7
-async def ask_again(agent, signal: Signal, verdict: Any, error: NotAsShown) -> None:
-    "Put an approved action to the person once more, with what it would change now."
-    log_about(agent, signal, f"ACT: {error.message}")
-    agent.note(signal, "verdict", {"verdict": "asks", "gate": "act", "text": error.message, "gates": []})
-    return await agent.file_flight_plan(signal, error.asked(verdict), Foreseen(error.changes, result_of(error.changes), error.moment))
-
-# %% ../nbs/17_act.ipynb #91111fdb
-async def check_lasting(agent, cleared: Cleared, signal: Signal, changes: tuple[Change, ...]) -> None:
-    "`NotAsShown` when something would come of `changes` that undo does not take back, and the person did not say so."
-    if not (reasons := await lasting(agent, signal, changes)) or (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed": return
-    result, moment = agent.shown_result(cleared, answer)
-    if answer is None or not result: raise NotAsShown(changes, moment, " ".join(reasons))
-    if result_of(changes) != result: raise NotAsShown(changes, moment)
-
-# %% ../nbs/17_act.ipynb #bbf0a1b9
-async def lasting(agent, signal: Signal, changes: tuple[Change, ...]) -> list[str]:
-    "What would come of `changes` that undo does not take back, in sentences."
-    said, long = agent.words(signal), sum(len(c.before or b"") + len(c.after or b"") for c in changes) > 50_000
-    return await in_thread(_lasting, agent, said, changes) if long else _lasting(agent, said, changes)
-
-# %% ../nbs/17_act.ipynb #2c7b5881
-def _lasting(agent, said: Any, changes: tuple[Change, ...]) -> list[str]:
-    where, reasons = " and ".join(c.path for c in changes), []
-    if found := uncovered(changes, getattr(agent.settings, "privacy_filter_tags", ())):
-        reasons.append(f"It would take the private mark off {counted(len(found), 'line')} in {where}: from then on any model may read them.")
-    if found := awakened(changes, said.hold):
-        files, kinds = (" and ".join(dict.fromkeys(each)) for each in zip(*found))
-        reasons.append(f"It would write something into {files} that a program carries out when the note is opened, shown or exported: {kinds}.")
-    return reasons
-
 # %% ../nbs/17_act.ipynb #ae34ade4
 async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Signal | None:
     "Commands to the agent itself: `:MESSAGE` goes to the log; everything else is a `tool-error`. Raises `GateError`."
@@ -356,26 +303,6 @@ async def changed_underway(agent, permit: Clearance, action: Action, signal: Sig
     agent.clearances.redeem(permit, agent, signal).close()
     return await agent.file_flight_plan(signal, ApprovalRequired(action,
             "Asked again, the gates changed the action, so it needs your approval.", "verify"))
-
-# %% ../nbs/17_act.ipynb #d006d168
-def follows(result: Signal, signal: Signal) -> bool:
-    "Is `result` feedback of the tool actuator already: deeper, on the same channel, without a conclusion?"
-    mine, before = result.__dict__, signal.__dict__
-    return (mine["meta"] is before["meta"] and mine["depth"] > before["depth"] and mine["status"] is None
-            and mine["approved_action"] is None and mine["verdict"] is None)
-
-# %% ../nbs/17_act.ipynb #dbc0ee92
-def as_feedback(agent, result: Any, action: Action, signal: Signal) -> Signal | None:
-    "An actuator's result as feedback: a signal is taken as it is (never less deep), a value of a target that is not silent becomes tool output."
-    if result is None: return None
-    if isinstance(result, Signal) and follows(result, signal): return result
-    if isinstance(result, Signal):
-        return result.evolve(depth=max(result.depth, signal.depth + 1), meta=signal.meta, approved_action=None, verdict=None, status=None)
-    target = target_of(agent, action, signal)
-    if isinstance(result, dict) and str(result.get("type") or result.get("TYPE") or "").lower().lstrip(":") in ("event", "log"):
-        return as_feedback(agent, Signal.of(result).evolve(label=signal.label.join(TOOLS)), action, signal)
-    if target in agent.settings.silent_actuators: return None
-    return tool_output(agent, signal, str(target), result)
 
 # %% ../nbs/17_act.ipynb #6a53dd77
 _UNREADABLE = "What the model answered, also when asked again, was not in the form in which it has to propose, so nothing was done. Ask once more; if it happens often, another model is needed: passepartout configure. What it said: passepartout trace"

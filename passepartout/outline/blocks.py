@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/outline/blocks.html.md"""
 
 # %% auto #0
 __all__ = ['LINE', 'ATX', 'FENCE', 'MARKERS', 'RULE', 'BLOCKS', 'ends_fence', 'headings_behind', 'within_list', 'html_end',
-           'behind_quotes', 'living_lines']
+           'behind_quotes', 'ends_paragraph', 'living_lines']
 
 # %% ../../nbs/outline/08a_blocks.ipynb #a067b2e1
 import re
@@ -68,43 +68,38 @@ def behind_quotes(margin: int, rest: str) -> tuple[int, str]:
     said = rest.lstrip("> \t")
     return margin + len(rest) - len(said), said or " "
 
+# %% ../../nbs/outline/08a_blocks.ipynb #b40a5128
+def ends_paragraph(words: str) -> bool:
+    "Whether a line that begins with `#`, `=`, `-`, `*` or `_` is a heading or a rule, or stands below a heading."
+    return bool(RULE.match(words) or ATX.match(words) or not words.strip("="))
+
 # %% ../../nbs/outline/08a_blocks.ipynb #4dd2174f
 def living_lines(text: str, at: int, dead: list[tuple[int, int]]) -> Iterator[tuple]:
     """The lines of `text` from `at` on that are neither blank nor code, and an empty one after the last; the stretches of code are added to `dead`.
 
     Each as its number in the file, where it starts and ends, where the one before it ended, how far in it begins and its words begin, whether those are quoted, the words, and the match of a heading."""
-    number, fence, fence_start, last_end, base, html = text.count("\n", 0, at), "", 0, at, 0, ""
-    inner, offsets = False, []                       # whether the open fence is in a quotation; where the text of the open items begins
-    para = False                                     # whether a paragraph is open
+    number, fence, fence_start, end, base, html = text.count("\n", 0, at), "", 0, at, 0, ""
+    inner, offsets, para = False, [], False          # is the open fence in a quotation; where the text of the open items begins; is a paragraph open
     for line in text[at:].split("\n"):
         start, number, at = at, number + 1, at + len(line) + 1
-        found = LINE.match(line)
-        if found is None: para, html = False, html.strip(); continue
-        margin, rest, end = len(found[1]), found[2].rstrip(" \t"), min(at, len(text))
-        column = margin if "\t" not in found[1] else len(found[1].expandtabs(4))
-        indent, quoted = margin, rest[0] == ">" and (inner or not fence and not html)
-        if (fence or html) and not inner and column < base:
+        if (found := LINE.match(line)) is None: para, html = False, html.strip(); continue
+        margin, rest, last_end, end = len(found[1]), found[2].rstrip(" \t"), end, min(at, len(text))
+        indent, column = margin, margin if "\t" not in found[1] else len(found[1].expandtabs(4))
+        quoted = rest[0] == ">" and not html and (inner or not fence)
+        if fence and inner and not quoted or (fence or html) and column < base:
             if fence: dead.append((fence_start, start))
             fence = html = ""
         if html:
-            yield number, start, end, last_end, margin, indent, False, rest if html == " " else "<!-- " + rest, None
+            yield number, start, end, last_end, margin, margin, False, rest if html == " " else "<!-- " + rest, None
             if html != " " and (_CLOSED.search(rest) if html == "</" else html in rest): html = ""
-            last_end = end
             continue
-        if not fence:
-            words = within_list(offsets, column, rest, para) if offsets or rest[0] in "-*+0123456789" else rest
-            if column > 3 and not para and words is rest and not quoted and column - (offsets[-1] if offsets else 0) > 3:
-                dead.append((start, end))
-                last_end = end
-                continue
-        if fence and inner and not quoted: fence = ""; dead.append((fence_start, start)); words = within_list(offsets, column, rest, False)
-        if quoted: indent, rest = behind_quotes(margin, rest)
         if fence:
-            if column - base < 4 and ends_fence(rest, fence): fence = ""; dead.append((fence_start, end))
-            last_end = end
+            if column - base < 4 and ends_fence(behind_quotes(margin, rest)[1] if quoted else rest, fence): fence = ""; dead.append((fence_start, end))
             continue
-        words = MARKERS.sub("", rest) if quoted else words
+        words = within_list(offsets, column, rest, para) if offsets or rest[0] in "-*+0123456789" else rest
         deep = column > 3 and words is rest and not quoted and column - (offsets[-1] if offsets else 0) > 3
+        if deep and not para: dead.append((start, end)); continue
+        if quoted: indent, rest = behind_quotes(margin, rest); words = MARKERS.sub("", rest)
         first, heading, told = "a" if deep else words[:1], None, None                # what goes on with a paragraph is text, however it begins
         if first in ("`", "~") and (opened := FENCE.match(words)):
             fence, fence_start, inner, base = opened[1], start, quoted, offsets[-1] if offsets and not quoted else 0
@@ -112,11 +107,9 @@ def living_lines(text: str, at: int, dead: list[tuple[int, int]]) -> Iterator[tu
         elif first in ("<", "%") and not quoted and (told := html_end(words, para)):
             html, base, rest = told, offsets[-1] if offsets else 0, rest if html == " " else "<!-- " + rest
         elif first == "#" and words is rest and not quoted and not offsets and column < 4: heading = ATX.match(rest)
-        para = not (fence or told is not None or heading or first in " "
-                    or first in "#=-*_" and (RULE.match(rest) or ATX.match(words) or not words.strip("=")))
+        para = not (fence or told is not None or heading or first in " " or first in "#=-*_" and ends_paragraph(words))
         yield number, start, end, last_end, margin, indent, quoted, rest, heading
-        last_end = end
     if fence:
         dead.append((fence_start, len(text)))
-        if lost := headings_behind(text, fence_start): yield number, fence_start, len(text), last_end, 10**6, 10**6, False, "<!-- " + lost, None
-    yield number + 1, len(text), len(text), last_end, 0, 0, False, "", None
+        if lost := headings_behind(text, fence_start): yield number, fence_start, len(text), end, 10**6, 10**6, False, "<!-- " + lost, None
+    yield number + 1, len(text), len(text), end, 0, 0, False, "", None

@@ -24,7 +24,7 @@ from .repetitions import read_repeat
 from .spans import Span, read_span
 from .whens import day_of_time, read_hours
 from .edits import PRONOUNS, referent, settled, which_one
-from .german import in_english_days
+from .germandays import in_english_days
 from .lookups import Surroundings, clear, look_up, name_of, node_at, way_of
 from .reminders import is_only_a_time
 from ..targets import Place, files_called

@@ -28,7 +28,7 @@ from .command import Command
 from .dates import NoSuchDate, read_day, say_day, words_of
 from .edits import PRONOUNS, settled
 from .filenames import all_files
-from .german import in_english_days
+from .germandays import in_english_days
 from .lookups import Outcome, Surroundings, look_up, way_of
 from .spans import read_span
 from ..search import fold

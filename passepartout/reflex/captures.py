@@ -25,7 +25,7 @@ from .repetitions import split_repeat
 from .spans import closed_span
 from .whens import When, split_when
 from .doubts import day_within, doubt
-from .german import dated_line
+from .germandays import dated_line
 from ..records import record
 
 # %% ../../nbs/reflex/captures.ipynb #57dd2693

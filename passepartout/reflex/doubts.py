@@ -17,7 +17,7 @@ from .dates import MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, a_count, period
 from .repetitions import split_repeat
 from .spans import read_span
 from .whens import When, read_when, split_when
-from .german import dated_line, in_english_days
+from .germandays import dated_line, in_english_days
 
 # %% ../../nbs/reflex/doubts.ipynb #2f41efdf
 def _vague_end(words: tuple[str, ...], today: date) -> str | None:

@@ -37,8 +37,8 @@ def told(given: Mapping[str, list[str]], option: str) -> bool:
     name, _, value = option.partition("=")
     return any((each == name or each[:2] == "--" and len(each) > 3 and name.startswith(each)) and (not value or value in values) for each, values in given.items())
 
-# %% ../../nbs/shell/changers.ipynb #f435a591
-_LINES = """
+# %% ../../nbs/shell/changers.ipynb #6eeb6091
+_FILES = """
 rm unlink rmdir shred srm wipe scrub trash trash-put rmtrash sponge chgrp restorecon setcap dos2unix unix2dos fromdos todos mac2unix red patchelf mogrify jpegoptim optipng advpng detox unison | | | all
 chmod chown | | --reference | all
 chcon | | -u -r -t -l --reference | all
@@ -46,26 +46,35 @@ touch | | -d -t -r --reference --date | all
 chattr setfattr setfacl | | -p -n -v -x -m -M -X --name --value --modify --remove --set --restore | all
 truncate fallocate | | -s -r -l -o --size --reference --length --offset | all
 ed ex | | -p -c -S -u | all
-black isort rustfmt | !--check !--diff | -l -c --config --edition | all
+umount | | -t -O --types | all
+"""
+
+# %% ../../nbs/shell/changers.ipynb #d9509abc
+_SCRIPTED = """
 sed | -i --in-place | -e -f -l --expression --file --line-length -i? | rest/-e,-f,--expression,--file
 perl | -i | -e -E -I -M? -m? -F? -x? -0? -l? -i? | rest/-e,-E
 ruby | -i | -e -E -I -r -C -F? -x? -0? -i? | rest/-e
 awk gawk | -i=inplace --include=inplace | -F -v -f -e -i -l --include --file --source --assign --field-separator | rest/-f,-e,--file,--source
 vim vi nvim gvim | -e -E -c -S | -c -S -u -i -T -w -W --cmd | all
-gzip gunzip pigz unpigz pbzip2 bzip2 bunzip2 xz unxz lzma unlzma lzip lzop compress uncompress | !-c !--stdout !--to-stdout !-l !--list !-t !--test !-k !--keep | -S --suffix -T -M | all
-zstd unzstd lz4 | --rm | -o -T -D | all
+patch | | -p -i -F -D -B -z -V -Y -r -g -d -o --input --directory --output | first -d --directory -o --output
+rename prename file-rename rename.ul mmv | | -e -E -o | rest
+"""
+
+# %% ../../nbs/shell/changers.ipynb #2e466ce1
+_FORMATS = """
+black isort rustfmt | !--check !--diff | -l -c --config --edition | all
 strip | !-o | -o -O -I -F -K -N -R | all
 objcopy | | -O -I -F -K -N -R -j -B | last
 tidy xmlstarlet | -m -modify -L --inplace | -config | all
 yq clang-format shfmt gofmt goimports prettier autopep8 yapf eslint stylelint ruff | -i -w --in-place --inplace --write --fix format | | all
-patch | | -p -i -F -D -B -z -V -Y -r -g -d -o --input --directory --output | first -d --directory -o --output
-rename prename file-rename rename.ul mmv | | -e -E -o | rest
-gio | trash remove move rename | | rest
-rsync | !-n !--dry-run !--list-only | -e -f -T -B -M --rsh --filter --exclude --include --exclude-from --include-from --files-from --temp-dir --compare-dest --copy-dest --link-dest --log-file --backup-dir --suffix --chmod --chown --max-size --min-size --bwlimit --port --timeout --password-file --partial-dir | onto
-rsync | --remove-source-files --remove-sent-files | -e -f | all
-scp | | -P -i -o -l -c -F -J -S | onto
-rclone | sync bisync copy copyto move moveto purge delete deletefile rmdir rmdirs cleanup !--dry-run !-n | --config --include --exclude --filter | onto
-uniq | | -f -s -w | rest
+ranlib | | | all
+exiftool | -overwrite_original -overwrite_original_in_place -delete_original | | all
+"""
+
+# %% ../../nbs/shell/changers.ipynb #f23fc8d0
+_PACKED = """
+gzip gunzip pigz unpigz pbzip2 bzip2 bunzip2 xz unxz lzma unlzma lzip lzop compress uncompress | !-c !--stdout !--to-stdout !-l !--list !-t !--test !-k !--keep | -S --suffix -T -M | all
+zstd unzstd lz4 | --rm | -o -T -D | all
 cpio | -p --pass-through | -D -F -E -H -C -M -R --directory | all
 cpio | -i --extract | -D --directory | -D --directory
 unzip | !-l !-t !-Z !-p !-v !-z !-c | -d -x | -d
@@ -76,26 +85,43 @@ zip | -m --move | -b -t -tt -n -x -i | all
 tar bsdtar | -x --extract --get | -f -C -b -T -X -g -K -I --file --directory --exclude --files-from | -C --directory
 tar bsdtar | -c -r -u -A --create --append --update --catenate --concatenate --delete | -f -C -b -T -X -g -K -I --file --directory --exclude | -f --file
 tar bsdtar | --remove-files | -f -C -b -T -X -g --file --directory --exclude | all -C --directory
+unsquashfs | !-l !-ll !-s | -d -dest -e -f | -d -dest
+dpkg-deb | -x --extract -X --vextract -R --raw-extract -e --control | | rest
+zipfile tarfile | -e --extract | | rest
+zipfile tarfile | -c --create | | first
+"""
+
+# %% ../../nbs/shell/changers.ipynb #d99bbb80
+_COPIES = """
+gio | trash remove move rename | | rest
+rsync | !-n !--dry-run !--list-only | -e -f -T -B -M --rsh --filter --exclude --include --exclude-from --include-from --files-from --temp-dir --compare-dest --copy-dest --link-dest --log-file --backup-dir --suffix --chmod --chown --max-size --min-size --bwlimit --port --timeout --password-file --partial-dir | onto
+rsync | --remove-source-files --remove-sent-files | -e -f | all
+scp | | -P -i -o -l -c -F -J -S | onto
+rclone | sync bisync copy copyto move moveto purge delete deletefile rmdir rmdirs cleanup !--dry-run !-n | --config --include --exclude --filter | onto
+ffmpeg | | -i -f -c -t -ss -map -vf -af | last
+convert magick | | | onto
+sox mksquashfs | | | rest
+mount | !-l !--list | -t -o -L -U -O --types --options --source | last --target
+"""
+
+# %% ../../nbs/shell/changers.ipynb #7c80366a
+_OUTPUTS = """
+uniq | | -f -s -w | rest
 find | | -fprint -fprint0 -fls -fprintf | -fprint -fprint0 -fls -fprintf
 curl | | -o -D -c -H -d -u -A -e -X -b -T -x -m -F -K -w -r --output --dump-header --cookie-jar --trace --trace-ascii --stderr | -o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr
 wget | | -O -o -a --output-document --output-file --append-output | -O -o -a --output-document --output-file --append-output
 openssl | | -out -keyout | -out -keyout
 gcc g++ cc c++ clang clang++ ld as nasm rustc go iconv gpg gpg2 pandoc xsltproc xmllint dot bison flex indent uudecode protoc strip sort | | -o --output --output-file | -o --output --output-file
-ffmpeg | | -i -f -c -t -ss -map -vf -af | last
-convert magick | | | onto
-sox mksquashfs | | | rest
-mount | !-l !--list | -t -o -L -U -O --types --options --source | last --target
-umount | | -t -O --types | all
 split | | -a -b -C -l -n -t --suffix-length --bytes --line-bytes --lines --number --separator --additional-suffix --filter | second*
 csplit | | -f -b -n --prefix --suffix-format --digits | -f* --prefix*
 ssh | | -B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w | -E
 ssh-keygen | !-l !-y !-B !-F !-e | -b -C -f -m -N -t -P -Y | -f
 tcpdump dumpcap tshark | | -w -r -i -c -s -f -Y | -w
-ranlib | | | all
-exiftool | -overwrite_original -overwrite_original_in_place -delete_original | | all
-unsquashfs | !-l !-ll !-s | -d -dest -e -f | -d -dest
-dpkg-deb | -x --extract -X --vextract -R --raw-extract -e --control | | rest
 script | | -c -m -E -t? | first
+"""
+
+# %% ../../nbs/shell/changers.ipynb #f2704dad
+_BUILDS = """
 make gmake | !-n !--just-print !--dry-run !-q !--question | -C --directory -f --file -j -l -o -W -I | -C --directory
 ninja samu | !-n !-t | -C -f -j -k -l -d -w | -C
 cmake | !-E !-P !-N | -B -S -C -G -D? -U -T -A --build --install --prefix --config --component --target -t -j --parallel --preset | -B --build --prefix
@@ -105,8 +131,10 @@ npm pnpm yarn bun | install i ci add remove uninstall update upgrade rebuild lin
 cargo | install uninstall | --root --version --git --branch --path --target-dir | --root
 virtualenv venv | | -p --python --prompt | all
 compileall lib2to3 2to3 | | -d -s -p -x -i -j -o -f -q | all
-zipfile tarfile | -e --extract | | rest
-zipfile tarfile | -c --create | | first
+"""
+
+# %% ../../nbs/shell/changers.ipynb #2dd287bb
+_VERSIONS = """
 git | clone | -C -c --git-dir --work-tree -b --branch -o --origin -u --upload-pack --depth --reference --template --config -j --jobs --filter --separate-git-dir --shallow-since --shallow-exclude | third --separate-git-dir
 git | init | -C -c --git-dir --work-tree -b --initial-branch --template --separate-git-dir --object-format --shared | second --separate-git-dir
 git | add am apply cherry-pick commit fetch gc merge mv pull rebase repack restore revert rm update-ref !--dry-run !--check !--stat | -C -c --git-dir --work-tree -m -F | -C --git-dir --work-tree
@@ -117,7 +145,7 @@ git | add am apply cherry-pick commit fetch gc merge mv pull rebase repack resto
 def changing_lines() -> dict[str, list[tuple[list[str], frozenset[str], list[str]]]]:
     "For each program its lines: when it changes anything, which options take a value, and what is changed."
     found = {}
-    for line in _LINES.strip().splitlines():
+    for line in filter(None, "".join((_FILES, _SCRIPTED, _FORMATS, _PACKED, _COPIES, _OUTPUTS, _BUILDS, _VERSIONS)).splitlines()):
         names, when, valued, what = (part.split() for part in line.split("|"))
         for name in names: found.setdefault(name, []).append((when, frozenset(valued), what))
     return found

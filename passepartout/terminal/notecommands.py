@@ -33,7 +33,7 @@ from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place
 def agenda_range(words: str, days: int | None, first: str | None, last: str | None, today: date) -> tuple[date, date]:
     "The first and last day that are meant. `PassepartoutError` for what is no range."
     from passepartout.agenda import later
-    from passepartout.reflex.german import in_english_days
+    from passepartout.reflex.germandays import in_english_days
     from passepartout.reflex.spans import read_span
     if sum((bool(words), days is not None, bool(first or last))) > 1:
         raise PassepartoutError("Name the days once: by words, by --days, or by --from and --to.")
