@@ -1,4 +1,4 @@
-"""What the agent can be taught: prompts, gates and mandates behind one small record
+"""What the agent can be taught: prompts, gates and mandates in one small record
 
 Docs: https://example.org/passepartout/skills.html.md"""
 
