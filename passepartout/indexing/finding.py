@@ -202,7 +202,7 @@ GROUPS = ("repeat IS NULL AND kind IN (0, 1) AND day BETWEEN :start AND :end",
 def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: int = 14, folder: str = ".", most: int | None = None,
                    private: Sequence[str] = ()) -> list[Item]:
     """What `agenda.agenda` lists, from the index. Items that are not among the `foremost` have no title, tags and headings, unless one of the tags
-    `private` applies to them. `PassepartoutError` for a range that is no range."""
+    `private` applies to them. `PassepartoutError` for a range that is not a range."""
     check_range(start, end)
     def look():
         items = sorted(dict.fromkeys(items_of(index, date_rows(index, start, end, today, warn, folder), start, end, today, warn)),

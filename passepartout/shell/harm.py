@@ -37,7 +37,7 @@ def scratch(name: str) -> bool:
     return _SCRATCH.fullmatch(name) is not None
 
 # %% ../../nbs/shell/harm.ipynb #d74f3ef4
-_STREAMS = Regex(r"/dev/(?:null|std(?:in|out|err)|tty|fd/\d{1,3})")           # what a program was given is no file
+_STREAMS = Regex(r"/dev/(?:null|std(?:in|out|err)|tty|fd/\d{1,3})")           # what a program was given is not a file
 _SOMEBODYS = Regex(r"~(?:[A-Za-z_][\w.-]*)?(?:/|$)")
 
 def outside(names: Sequence[str], places: Places) -> str | None:
@@ -70,7 +70,7 @@ def _flags(words: Sequence[str], letters: str, *long: str, valued: str = "") -> 
 
 # %% ../../nbs/shell/harm.ipynb #9c236e10
 def operands_of(words: Sequence[str]) -> list[str]:
-    "The words that are no options."
+    "The words that are not options."
     if "--" in words:
         at = list(words).index("--")
         return [w for w in words[:at] if not w.startswith("-")] + list(words[at + 1:])

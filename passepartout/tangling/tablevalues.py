@@ -85,7 +85,7 @@ def named_value(text: str, name: str) -> Any:
     if lines[0].strip().startswith("|"): return read_rows(lines)
     if _ITEM.match(lines[0]): return read_items(lines)
     if (found := read_text(lines)) is not None: return found
-    raise TangleError(f"What is named {name} is no table, plain list or example, so it would have to be worked out, and "
+    raise TangleError(f"What is named {name} is not a table, plain list or example, so it would have to be worked out, and "
                       "nothing is run here.")
 
 # %% ../../nbs/tangling/08ua_tablevalues.ipynb #c4e2379f
@@ -116,7 +116,7 @@ def without_heads(rows: list, args: Arguments) -> list:
         rows = rows[2:] if rows[1:2] == [None] else rows[1:]
     if wanted(":rownames"):
         if not all(isinstance(row, list) or row is None for row in rows):
-            raise TangleError(":rownames takes away the first column, and this value has rows that are no lists.")
+            raise TangleError(":rownames takes away the first column, and this value has rows that are not lists.")
         rows = [row if row is None else row[1:] for row in rows]
     return rows if args.get(":hlines") == "yes" else [row for row in rows if row is not None]
 
@@ -145,11 +145,11 @@ def passed_on(value: Any, args: Arguments) -> str:
 _WANTED = re.compile(r"([A-Za-z_][\w-]*)(?:\[([-\d:,* ]+)\])?")
 
 def value_code(text: str, wanted: str, args: Arguments) -> str | None:
-    "The code for what `wanted`, as in `:var x=wanted`, names on the page `text`; `None` when it is no name. Raises `TangleError`."
+    "The code for what `wanted`, as in `:var x=wanted`, names on the page `text`; `None` when it is not a name. Raises `TangleError`."
     if (found := _WANTED.fullmatch(wanted)) is None: return None
     value = named_value(text, found[1])
     try: value = part_of(value, found[2]) if found[2] else value
-    except (ValueError, RecursionError): raise TangleError(f"[{found[2]}] is no part of a table.") from None
+    except (ValueError, RecursionError): raise TangleError(f"[{found[2]}] is not part of a table.") from None
     return passed_on(value, args)
 
 # %% ../../nbs/tangling/08ua_tablevalues.ipynb #281b759d
@@ -161,7 +161,7 @@ def read_quoted(text: str) -> Any:
     stack, at = [[]], 0
     while at < len(text):
         if (found := _TOKEN.match(text, at)) is None or len(stack) > _DEEPEST:
-            raise TangleError(f"{text[:40]} is no plain data. Quote numbers, texts in double quotes, and lists of them.")
+            raise TangleError(f"{text[:40]} is not plain data. Quote numbers, texts in double quotes, and lists of them.")
         at = found.end()
         if found[1] == "(": stack.append([])
         elif found[1] != ")": stack[-1].append(read_atom(found[2], found[3]))
