@@ -105,7 +105,8 @@ async def reason_gate(agent, signal: Any) -> Signal:
         if not isinstance(verdict, Rejected): break
         log_about(agent, signal, f"DETERMINISTIC: attempt {attempt} was rejected by {verdict.gate}: {verdict.text}")
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
-        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **whose(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate), more_wrong(agent, candidate, verdict))}})
+        said = whose(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate), more_wrong(agent, candidate, verdict))
+        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **said}})
     if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE: went_on(turn, signal, thought, verdict.action.hash)
     return settle(agent, signal, verdict)
 
