@@ -6,10 +6,11 @@ Docs: https://example.org/passepartout/org.html.md"""
 
 # %% auto #0
 __all__ = ['LINK', 'NAMES', 'TAGS', 'PRIORITY', 'WORD', 'SIGNS', 'PLANNING', 'DRAWER', 'PROPERTY', 'SETTING', 'BLOCK',
-           'BLOCK_END', 'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'Node', 'Keywords',
-           'read_keywords', 'Below', 'Above', 'Outline', 'plain_text', 'link_targets', 'other_names', 'Builder',
-           'read_headline', 'meant_tags', 'read_properties', 'property_tags', 'find_blocks', 'block_ends', 'note_spans',
-           'read_settings', 'inside', 'read_heading', 'parse_org', 'read_file_node', 'print_outline']
+           'BLOCK_END', 'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'HASHTAG', 'BEFORE_TAG',
+           'Node', 'Keywords', 'read_keywords', 'Below', 'Above', 'Outline', 'plain_text', 'link_targets',
+           'other_names', 'Builder', 'read_headline', 'meant_tags', 'read_properties', 'property_tags', 'find_blocks',
+           'block_ends', 'note_spans', 'read_settings', 'inside', 'read_heading', 'read_hashtags', 'parse_org',
+           'read_file_node', 'print_outline']
 
 # %% ../nbs/08_org.ipynb #975c69ad
 import re
@@ -38,7 +39,7 @@ class Node:
     done: bool = False                 # the keyword is one of the done states
     priority: str | None = None        # "A", "B", ...
     tags: tuple[str, ...] = ()         # its own
-    meant: tuple[str, ...] = ()        # what in its title may be meant as tags
+    meant: tuple[str, ...] = ()        # what in its title or text may be meant as tags
     properties: Mapping[str, Any] = field(default_factory=dict)
     planning: tuple[int, int] | None = None   # where the line with SCHEDULED, DEADLINE, CLOSED stands
     hidden: str = ""                   # "commented", "archived" or "template", itself or through a parent
@@ -52,7 +53,7 @@ class Node:
 
     @property
     def all_tags(self) -> tuple[str, ...]:
-        "Its own tags, what in its title may be meant as some, and those that its properties name."
+        "Its own tags, what in its title or text may be meant as some, and those that its properties name."
         return self.tags if not self.properties and not self.meant else tuple(dict.fromkeys((*self.tags, *self.meant, *property_tags(self.properties))))
 
 # %% ../nbs/08_org.ipynb #85f33f1a
@@ -331,6 +332,22 @@ def read_heading(text: str, found: re.Match, states: Mapping[str, bool]) -> dict
         facts["properties"], below = read_properties(drawer[1]), drawer.end()
     return facts | {"level": level, "start": found.start(), "body_start": below}
 
+# %% ../nbs/08_org.ipynb #0fe1494f
+HASHTAG = Regex(r"[#＃﹟]{1,6}(?:\[\[([^\[\]\n]{1,200})\]\]|([^\s#＃﹟+,;:()\[\]{}|\"'=~.!?][^\s#＃﹟,;()\[\]{}|\"'=~.!?]{0,200}))")
+BEFORE_TAG = frozenset(" \t\n\r(,;*_/")
+
+# %% ../nbs/08_org.ipynb #fa5bc497
+def read_hashtags(nodes: list[Node], text: str, dead: tuple[tuple[int, int], ...]) -> None:
+    "Note for each node which words of its line and text begin like a tag of Logseq."
+    if "#" not in text and text.isascii(): return
+    found, starts = {}, [node.start for node in nodes]
+    for tag in HASHTAG.finditer(text):
+        at, name = tag.start(), tag[1] or tag[2]
+        if at and text[at - 1] not in BEFORE_TAG and text[at - 1].isprintable() or not any(map(str.isalpha, name)) or inside(dead, at): continue
+        found.setdefault(bisect_right(starts, at) - 1, {})["_".join(name.split())] = None
+    for index, names in found.items():
+        nodes[index].meant = tuple(dict.fromkeys(nodes[index].meant) | names)
+
 # %% ../nbs/08_org.ipynb #7ff84993
 def parse_org(text: str, file: str = "", *, default: Keywords = Keywords(), modified: float = 0.0) -> Outline:
     "The outline of an Org file. Never raises: what makes no sense is body text. `default` holds when the file names no keywords."
@@ -344,6 +361,7 @@ def parse_org(text: str, file: str = "", *, default: Keywords = Keywords(), modi
     for found in HEADING.finditer("\n" + text):
         line, at = line + text.count("\n", at, found.start()), found.start()
         build.open(len(found[1]), kind="heading", line=line, **read_heading(text, found, states))
+    read_hashtags(build.nodes, text, dead)
     return Outline(text, build.finish(), file, "org", modified, keywords, dead)
 
 # %% ../nbs/08_org.ipynb #795eb4a3

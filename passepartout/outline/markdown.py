@@ -26,7 +26,7 @@ from ..unseen import UNSEEN
 # %% ../../nbs/outline/08a_markdown.ipynb #16723566
 TAG = Regex(r"(?<!\]\()(?<![^\s(\[,;])#(?=[\w@/-]*[^\W\d])([\w@](?:[\w@/-]*[\w@])?)")
 CODE = Regex(r"(`+)[^`\n]*\1")
-WRITTEN = Regex(r"#\[\[([^\[\]\n]{1,200})\]\]|(?<![\w:])tags?::[ \t]+([^\r\n)]{1,500})|(?:(?<=[*_~])|(?<===))#([\w@][\w@/-]*[^\W_]|[^\W\d_])", re.I)
+WRITTEN = Regex(r"#\[\[([^\[\]\n]{1,200})\]\]|(?<![\w:])tags?::[ \t]+([^\r\n)]{1,500})|(?:(?<=[*_~#])|(?<===))#([\w@][\w@/-]*[^\W_]|[^\W\d_])", re.I)
 
 # %% ../../nbs/outline/08a_markdown.ipynb #1aee58e6
 def line_tags(line: str) -> tuple[str, ...]:

@@ -146,7 +146,7 @@ def to_tags(command: Command, place: Place, around: Surroundings, today: date) -
     adds, takes = command.args.get("add") or (), command.args.get("remove") or ()
     if adds and bare(adds) <= bare(node.tags): return say(f"{name} is tagged with {' and '.join(adds)} already.")
     if takes and not bare(takes) & bare(node.tags):
-        above = (" It stands in its title: rename it to take it out." if bare(takes) & bare(node.meant)
+        above = (" It stands in its title or text: change that to take it out." if bare(takes) & bare(node.meant)
                  else " It comes from above: take it from that heading or file." if bare(takes) & bare(place.tags) else "")
         return decline(f"{name} has no tag {' or '.join(takes)} of its own, so nothing was done.{above}")
     return call("org-set-tags", command, place, around, **command.args)
