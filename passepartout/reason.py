@@ -151,7 +151,7 @@ def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[bool, A
     "Whether `candidate` has to go back because it claims a change that was not made, and the candidate: after it went back, with the truth below its words."
     if turn is None or turn.acted or not turn.heard or not isinstance(candidate, Action) or not is_answer(candidate, signal): return False, candidate
     backend, said = agent.backends.get(turn.heard[0]), candidate.payload.get("text")
-    asked, looked = agent.asked(signal) or turn.request, signal.sensor in (TOOL_OUTPUT, TOOL_ERROR)
+    asked, looked = agent.asked(signal) or turn.request, signal.sensor == TOOL_OUTPUT
     if backend is not None and backend.blind or not isinstance(said, str) or not claims_change(said, asked, looked): return False, candidate
     first, turn.claimed = not turn.claimed, True
     told = {**candidate.payload, "text": with_truth(said), **({"declined": True} if wants_change(asked) else {})}

@@ -479,6 +479,13 @@ async def test_a_claim_in_other_words_and_a_promise_go_back_too(asked, tmp_path,
     assert again.endswith("(Nothing was changed for this answer.)") and again.status == ("declined" if request_.split()[0] in ("add", "please", "trag", "füge") else "answered")
 
 
+@pytest.mark.parametrize("said", ["Done.", "Undone.", "Marked as done.", "Erledigt."])
+async def test_a_bare_done_after_a_call_that_failed_goes_back(asked, said):
+    "The person was told *Undone.*, and the edit was still there."
+    reply = await (agent := await asked(WRONG, say(said), say(said))).handle("undo that")
+    assert reply == f"{said}\n\n(Nothing was changed for this answer.)" and len(agent.prompts) == 3
+
+
 async def test_after_an_edit_that_failed_a_claim_is_idle(asked):
     reply = await (agent := await asked(WRONG, say("Done, I've marked it."), say("I've marked it as done."))).handle("mark it as done")
     assert reply == "I've marked it as done.\n\n(Nothing was changed for this answer.)" and reply.status == "declined" and len(agent.prompts) == 3
