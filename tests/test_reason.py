@@ -255,3 +255,11 @@ async def test_all_that_is_wrong_with_a_call_is_told_at_once(tmp_path, call, tol
     await agent.handle("what is on?")
     assert all(each in prompts[1] for each in told) and prompts[1].count(":EXPLANATION") == 1, prompts[1]
     await agent.close()
+
+
+@pytest.mark.parametrize("more, read", [(")", True), ("))\n)", True), (")" * 9, False), (") x", False), (") (:A 1)", False), (")) ;", False)])
+def test_closing_parentheses_too_many_at_the_end_are_read_over_and_nothing_else_is(more, read):
+    from passepartout.modelanswer import without_surplus
+    assert isinstance(parse_proposal(CALL + more), Action) is read
+    for text in ('(' * 100_000, '("' + '\\\\' * 100_000, '()' * 100_000 + ')', '(' + ')' * 100_000, '(a)' + ' )' * 100_000, '"' * 200_001 + ')'):
+        began = time.perf_counter(); without_surplus(text); assert time.perf_counter() - began < 1
