@@ -19,7 +19,7 @@ from typing import Any
 from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .cascade.askone import providers
-from .claims import CLAIMED, claims_change, wants_change, with_truth
+from .claims import CLAIMED, PROMISED, claims_change, promises_look, wants_change, with_truth
 from .conditions import PassepartoutError
 from .context import log_about, turn_in
 from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PLAN, REASONED, REQUIRES_APPROVAL, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed,
@@ -99,7 +99,7 @@ async def reason_gate(agent, signal: Any) -> Signal:
         claim, candidate = unfounded(agent, turn, signal, candidate)
         judgement = judgement_on(agent, candidate, signal)
         verdict, thought = judgement.verdict, agent.thought(signal, candidate)
-        if claim: judgement.verdict = verdict = Rejected(CLAIMED, "claims", EVENT)
+        if claim: judgement.verdict = verdict = Rejected(claim, "claims", EVENT)
         if goes_round(agent, turn, signal, verdict, thought): judgement.verdict = verdict = Rejected(AGAIN, "repeated", EVENT)
         agent.note(signal, "proposal", {"attempt": attempt, **thought, **judgement_record(judgement)})
         if not isinstance(verdict, Rejected): break
@@ -147,13 +147,18 @@ def went_on(turn: Any, signal: Signal, thought: Mapping, did: str = "") -> None:
     turn.proposed, turn.did = str(thought.get("proposal") or ""), (*turn.did[-1:], did)
 
 # %% ../nbs/16_reason.ipynb #273a3a11
-def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[bool, Any]:
-    "Whether `candidate` has to go back because it claims a change that was not made, and the candidate: after it went back, with the truth below its words."
-    if turn is None or turn.acted or not turn.heard or not isinstance(candidate, Action) or not is_answer(candidate, signal): return False, candidate
+def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[str, Any]:
+    "Why `candidate` has to go back, because it claims a change that was not made or promises a look that does not follow, and the candidate: after it went back, with the truth below its words."
+    if turn is None or not turn.heard or not isinstance(candidate, Action) or not is_answer(candidate, signal): return "", candidate
     backend, said = agent.backends.get(turn.heard[0]), candidate.payload.get("text")
+    if backend is not None and backend.blind or not isinstance(said, str): return "", candidate
+    if promises_look(said) and not turn.claimed:
+        turn.claimed = True
+        return PROMISED, candidate
+    if turn.acted: return "", candidate
     asked, looked = agent.asked(signal) or turn.request, signal.sensor == TOOL_OUTPUT
-    if backend is not None and backend.blind or not isinstance(said, str) or not claims_change(said, asked, looked): return False, candidate
-    first, turn.claimed = not turn.claimed, True
+    if not claims_change(said, asked, looked): return "", candidate
+    first, turn.claimed = "" if turn.claimed else CLAIMED, True
     told = {**candidate.payload, "text": with_truth(said), **({"declined": True} if wants_change(asked) else {})}
     return first, candidate if first else Action(payload=told, type=candidate.type, target=candidate.target)
 
