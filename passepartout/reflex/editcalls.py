@@ -52,6 +52,8 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
     found = look_up(around, Command("to", wanted, ""), today, spared=lambda p: not p.keyword and not inside(p))
     sure = found.kind == "one" and (not found.way or found.places[0].kind != "task" and fold(found.places[0].title).startswith(fold(wanted)))
     if sure: return go(found.places[0])
+    if place.day and re.fullmatch(r"[1-9]|1[0-2]", wanted):
+        return decline(f"If {wanted} is an hour, say which: “move {command.target} to {wanted}am”, or “move {command.target} to {wanted}pm”. A heading of that name has to be in quotation marks.")
     if found.places:
         lead = {"several": f"“{wanted}” fits several.", "one": f"Nothing is called just “{wanted}”."}.get(found.kind, f"Nothing is called “{wanted}”.")
         return question(lead,

@@ -168,6 +168,9 @@ def there_already(better: str, request: Request, around: Surroundings) -> str | 
 
 # %% ../../nbs/reflex/grammar.ipynb #29d08260
 _TO_GO_ON = ("no", "not", "but", "then", "now")
+_GERMAN = frozenset("wer wen wem wann wo wie warum wieso welche welcher welches ist sind habe hab habt haben wird wurde kann muss soll gibt ich du er sie es wir ihr mir mich dir dich uns der das dem des ein eine einen einem einer und oder aber nicht noch schon nochmal wieder denn eigentlich mein meine meinen mit nach von vom zu zum zur im auf für bei beim über aus".split())
+_SMALL = _GERMAN | AROUND | frozenset("was war waren die den hat hast in am an um mal man".split())
+_ASKING = frozenset("ist sind gibt hat hatte kann muss soll was war".split())
 
 def not_understood(request: Request, around: Surroundings = Surroundings()) -> str:
     "What to tell the person about a request without a form."
@@ -178,15 +181,16 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     if better and not in_vain(better, request, around):
         if known := there_already(better, request, around): return known
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
-    topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
+    small = _SMALL if len(_GERMAN.intersection(request.words[:12])) > 1 else AROUND
+    topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in small))[:60]
     bare = [word for word in request.words if word not in STOP and word not in SHOW]
     only_a_topic = topic and topic.lower().split() == bare and len(bare) <= 3 and bare[0] not in _TO_GO_ON and "”" not in topic
     if only_a_topic and settled(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
         return f"I didn't understand that. Did you mean “find {topic}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it."
     if request.words and request.words[0] in SHOW:
-        return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join(w for w in request.words[1:6] if w not in STOP) or 'lisbon'}"
+        return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join([w for w in request.words[1:12] if w not in STOP and w not in AROUND][:5]) or 'lisbon'}"
     look = f"I can look in your notes: find {topic}. " if topic else ""
-    asks = "?" in request.text or request.words[:1] and request.words[0] in ASKED
+    asks = "?" in request.text or request.words[:1] and (request.words[0] in ASKED or small is _SMALL and request.words[0] in _ASKING)
     if topic and not asks: look += f"Shall I keep it? Answer {TODO_OR_NOTE}. "
     if any(SETTING in answered for _, answered in around.earlier[-3:]): return f"I didn't understand that. {look or 'Type help to see what I understand.'}".rstrip()
     return f"I didn't understand that: I know a few plain English requests (type help). {look}For free conversation a language model is needed: {SETTING}."
