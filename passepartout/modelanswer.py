@@ -6,8 +6,7 @@ Docs: https://example.org/passepartout/modelanswer.html.md"""
 
 # %% auto #0
 __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'is_list', 'in_fence', 'markdown_strip', 'plist_keywords_normalize',
-           'is_plist_like', 'amid_words', 'no_answer', 'parse_json', 'unreadable', 'without_surplus', 'parse_proposal',
-           'message_action']
+           'is_plist_like', 'amid_words', 'no_answer', 'parse_json', 'unreadable', 'parse_proposal', 'message_action']
 
 # %% ../nbs/15c_modelanswer.ipynb #e0252412
 import re
@@ -98,18 +97,6 @@ def unreadable(text: str, why: Any) -> Signal:
     "The `syntax-error` signal for an answer that is not a proposal, and why."
     return Signal(payload={"sensor": SYNTAX_ERROR, "code": brief(text, 2000), "error": brief(why)})
 
-# %% ../nbs/15c_modelanswer.ipynb #63941133
-_COUNTED = Regex(r'"(?:[^"\\]|\\.)*"|[()]', re.S)
-_SURPLUS = Regex(r"(?:\s*\)){1,8}\s*\Z")
-
-def without_surplus(text: str) -> str:
-    "A list without the closing parentheses behind its end, if nothing but a few of these stands there."
-    depth = 0
-    for found in _COUNTED.finditer(text) if text.endswith(")") else ():
-        depth += (found[0] == "(") - (found[0] == ")")
-        if depth == 0: return text[:found.end()] if _SURPLUS.match(text, found.end()) else text
-    return text
-
 # %% ../nbs/15c_modelanswer.ipynb #742f8186
 BARE_KEY = Regex(r"\(\s*[A-Za-z]")       # a list that begins with a name without its colon
 PROPOSAL_CLAIMS = frozenset({"approved", "approved_action", "status", "depth", "meta", "label", "labels", "hash", "hashes", "verdict"})
@@ -118,7 +105,6 @@ def parse_proposal(text: str) -> Action | Signal:
     "The action in a model's answer, or a `syntax-error` signal that says what is wrong with it."
     stripped = text.strip() if amid_words(text) else markdown_strip(text)
     if stripped.startswith(("{", "[{")): return parse_json(stripped)
-    stripped = without_surplus(stripped)
     if not stripped.startswith("("): return message_action(text.strip()) if (why := no_answer(text.strip()) or no_answer(stripped)) is None else unreadable(stripped, why)
     try:
         value = read_plist(stripped)
