@@ -183,7 +183,8 @@ def place_of_task(outline: Outline) -> int:
     if not heads or heads[-1] is own or any(n.kind == "task" and n.start > heads[-1].start for n in outline.nodes): return len(text)
     listed = [n for n in outline.nodes if n.kind == "task" and outline.nodes[n.parent].kind != "task"
               and not text[n.start:n.start + 200].lstrip().startswith(">")]
-    if not listed and (empty := next((n for n in heads if n is not own and n.title.strip().lower() in _FOR_TASKS), None)): return min(after_last_line(outline, empty), len(text))
+    if not listed and (empty := next((n for n in heads if n is not own and n.title.strip().lower() in _FOR_TASKS), None)):
+        return min(after_last_line(outline, empty), len(text))
     if not listed: return next(n for n in heads if n is not own).start
     last = next((n for n in reversed(listed) if not n.done), listed[-1])
     return after_last_line(outline, last)
