@@ -190,9 +190,9 @@ def beside_rows(index: Index, row: Found) -> list[Found]:
     if row.parent < 0: return []
     before = rows_of(index, "n.file = ? AND n.parent = ? AND n.place < ? ORDER BY n.place DESC LIMIT ?", row.file, row.parent, row.place,
                      MOST_NEAR)
-    behind = rows_of(index, "n.file = ? AND n.parent = ? AND n.place > ? ORDER BY n.place LIMIT ?", row.file, row.parent, row.place,
+    after = rows_of(index, "n.file = ? AND n.parent = ? AND n.place > ? ORDER BY n.place LIMIT ?", row.file, row.parent, row.place,
                      MOST_NEAR)
-    nearest = sorted(before + behind, key=lambda r: abs(r.place - row.place))[:MOST_NEAR]
+    nearest = sorted(before + after, key=lambda r: abs(r.place - row.place))[:MOST_NEAR]
     return sorted(nearest, key=lambda r: r.place)
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #a243cbf2
