@@ -156,7 +156,7 @@ ORDER = {"event": 0, "deadline": 1, "scheduled": 2}
 def agenda(outlines: Iterable[Outline], start: date, end: date, today: date, *, warn: int = 14) -> list[Item]:
     """What is on from `start` to `end`, both included, as seen on `today`; always in the same order.
 
-    `warn` is the days of notice that a deadline gives. Raises `PassepartoutError` for a range that is no range."""
+    `warn` is the days of notice that a deadline gives. Raises `PassepartoutError` for a range that is not a range."""
     check_range(start, end)
     items = []
     for outline in outlines:
@@ -171,7 +171,7 @@ def agenda(outlines: Iterable[Outline], start: date, end: date, today: date, *, 
 
 # %% ../nbs/08b_agenda.ipynb #2d5493c7
 def check_range(start: date, end: date) -> None:
-    "PassepartoutError for a range that is no range."
+    "PassepartoutError for a range that is not a range."
     if end < start: raise PassepartoutError(f"The agenda ends on {end}, before it begins on {start}; swap the two dates.")
     if (end - start).days > LONGEST: raise PassepartoutError(f"An agenda from {start} to {end} is too long; ask for at most ten years.")
 

@@ -101,7 +101,7 @@ class Blocks:
         try: found = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except (tarfile.HeaderError, UnicodeError, ValueError) as error: raise ArchiveError(f"The archive is damaged ({error}). Take another copy of it.") from None
         if found.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or found.size < 0:
-            raise ArchiveError(f"The archive holds {found.name[:80]!r}, which is no plain file: a link, a folder or a device. Nothing "
+            raise ArchiveError(f"The archive holds {found.name[:80]!r}, which is not a plain file: a link, a folder or a device. Nothing "
                                "of it is used.")
         return found.name, found.size
 
@@ -121,7 +121,7 @@ class Reader(Blocks):
         try: name, size = self.header() or ("", 0)
         except ArchiveError: name, size = "", 0
         if name != LIST or size > 4_000_000:
-            raise ArchiveError("This is no backup of Passepartout: it does not begin with a list of what is in it.")
+            raise ArchiveError("This is not a backup of Passepartout: it does not begin with a list of what is in it.")
         try: self.told = json.loads(b"".join(self.content(size)))
         except (ValueError, RecursionError): raise ArchiveError("The list at the beginning of the archive cannot be read. Take another copy of it.") from None
         self.members = self.told.get("members") if isinstance(self.told, dict) else None

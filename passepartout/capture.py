@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/capture.html.md"""
 # %% auto #0
 __all__ = ['UNWANTED', 'OUTSIDE', 'UNITS', 'INBOX', 'CaptureError', 'clean_title', 'clean_body', 'read_repeat', 'tags_of',
            'org_lines', 'markdown_lines', 'bullet_lines', 'word_for', 'check_span', 'line_ending', 'new_text',
-           'append_headline', 'place_of_task', 'behind', 'text_within', 'readable', 'in_encoding', 'first_open',
-           'check_found', 'inbox_among']
+           'append_headline', 'place_of_task', 'after_last_line', 'text_within', 'readable', 'in_encoding',
+           'first_open', 'check_found', 'inbox_among']
 
 # %% ../nbs/08e_capture.ipynb #69d973f1
 import re
@@ -178,18 +178,19 @@ def place_of_task(outline: Outline) -> int:
     text, heads = outline.text, [n for n in outline.nodes if n.kind == "heading"]
     if heads and "KANBAN-PLUGIN" in outline.nodes[0].properties:
         cards = [n for n in outline.nodes if n.kind == "task" and n.parent == heads[0].index]
-        return behind(outline, cards[-1]) if cards else heads[0].body_start
+        return after_last_line(outline, cards[-1]) if cards else heads[0].body_start
     own = heads[0] if heads and heads[0].level == 1 and sum(n.level == 1 for n in heads) == 1 else None          # the title of the page
     if not heads or heads[-1] is own or any(n.kind == "task" and n.start > heads[-1].start for n in outline.nodes): return len(text)
     listed = [n for n in outline.nodes if n.kind == "task" and outline.nodes[n.parent].kind != "task"
               and not text[n.start:n.start + 200].lstrip().startswith(">")]
-    if not listed and (empty := next((n for n in heads if n is not own and n.title.strip().lower() in _FOR_TASKS), None)): return min(behind(outline, empty), len(text))
+    if not listed and (empty := next((n for n in heads if n is not own and n.title.strip().lower() in _FOR_TASKS), None)):
+        return min(after_last_line(outline, empty), len(text))
     if not listed: return next(n for n in heads if n is not own).start
     last = next((n for n in reversed(listed) if not n.done), listed[-1])
-    return behind(outline, last)
+    return after_last_line(outline, last)
 
 # %% ../nbs/08e_capture.ipynb #c9527e63
-def behind(outline: Outline, node: Node) -> int:
+def after_last_line(outline: Outline, node: Node) -> int:
     "The beginning of the line after the last one of `node` that is not blank."
     return node.start + len(outline.text[node.start:node.end].rstrip()) + len(line_ending(outline.text))
 

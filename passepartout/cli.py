@@ -86,7 +86,7 @@ def explained(error: Exception, args: list[str] = []) -> int:
     "Tell what went wrong; the exit code."
     if hasattr(error, "show") and hasattr(error, "exit_code"):     # a wrong command line, in typer's own words
         unknown = "No such command" in str(getattr(error, "message", ""))
-        if unknown and (sentence := asked(args)):        # a sentence is no misspelt command
+        if unknown and (sentence := asked(args)):        # a sentence is not a misspelt command
             error.message = error.message.partition(" Did you mean")[0]
         error.show()
         return told(sentence, error.exit_code) if unknown and sentence else error.exit_code
@@ -103,7 +103,7 @@ _ASKING = frozenset("what what's who who's when where how which why is are am do
 _DAYS = frozenset("today tomorrow yesterday monday tuesday wednesday thursday friday saturday sunday overdue heute morgen help?".split())
 
 def asked(args: list[str]) -> str:
-    "How to ask what `args` seem to ask; empty when they are no sentence."
+    "How to ask what `args` seem to ask; empty when they are not a sentence."
     if not args or not (" " in args[0].strip() or args[0].lower() in _DAYS or args[0].lower() in _ASKING and len(args) > 1): return ""
     import shlex
     return f"To ask something, say: passepartout ask {shlex.quote(' '.join(args))[:200]}"

@@ -35,7 +35,7 @@ from .tuples import NamedTuple
 
 # %% ../nbs/09_context.ipynb #3baf0422
 def turn_in(agent, signal: Any) -> Any:
-    "The open turn of `signal`; `None` when there is none, or when it is no signal."
+    "The open turn of `signal`; `None` when there is none, or when it is not a signal."
     return find(signal) if isinstance(signal, Signal) and (find := getattr(agent, "turn_of", None)) is not None else None
 
 # %% ../nbs/09_context.ipynb #eb40c6eb

@@ -300,7 +300,7 @@ class Inspection(Watching):
         return [GateOutcome(*entry) for entry in judgement.trace], judgement.verdict
 
     async def foresee(self, proposal: Any, source: str = "cli", session: str = "main") -> str:
-        "What `proposal` would change, as a difference that may be shown on the channel `source`; empty when it is no edit, or rejected. Changes nothing, records nothing."
+        "What `proposal` would change, as a difference that may be shown on the channel `source`; empty when it is not an edit, or rejected. Changes nothing, records nothing."
         signal = Signal(payload={"sensor": USER_INPUT, "text": ""}, meta={"source": source, "session": session}, label=PERSON)
         try: action = normalise(self, proposal)
         except (PassepartoutError, ValueError): return ""

@@ -38,14 +38,14 @@ class FileChange:
 
 # %% ../nbs/04f_filechanges.ipynb #6fc9f061
 def now_in(path: Path) -> bytes | None:
-    "What a file holds, None when there is none. `PassepartoutError` for what is no file of one's own."
+    "What a file holds, None when there is none. `PassepartoutError` for what is not a regular file of one's own."
     try: handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError: return None
     except OSError as error: raise PassepartoutError(f"{path} cannot be read: {error.strerror}.") from error
     with open(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_size > 1_000_000:
-            raise PassepartoutError(f"{path} is no regular file, or larger than 1 MB, so it is not written.")
+            raise PassepartoutError(f"{path} is not a regular file, or larger than 1 MB, so it is not written.")
         if found.st_uid != os.geteuid(): raise PassepartoutError(f"{path} belongs to somebody else, so it is not written.")
         return file.read()
 

@@ -26,7 +26,7 @@ known_names = lru_cache(maxsize=8192)(key_name)        # the same few keys come 
 folded = attrgetter("folded")                          # the same for a keyword, which carries it
 
 def field_name(key: Any) -> Any:
-    "The normal form of a key; what is no text is returned as it is."
+    "The normal form of a key; what is not text is returned as it is."
     return known_names(key) if isinstance(key, str) else key
 
 # %% ../nbs/02a_frozen.ipynb #b7d3ccfb

@@ -80,7 +80,7 @@ def today_of(agent: Any) -> list[dict]:
 MOST_ANSWERS = 20
 
 def carry_out(beat: Beat, said: Any) -> None:
-    "Do what a worker's answer asks for. `PassepartoutError` for what is no answer."
+    "Do what a worker's answer asks for. `PassepartoutError` for what is not an answer."
     for each in (said if isinstance(said, list) else [said])[:MOST_ANSWERS]:
         if each is None: continue
         if not isinstance(each, dict) or not set(each) <= {"say", "key", "propose", "reason", "keep"}:

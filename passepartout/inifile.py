@@ -46,7 +46,7 @@ def read_switch(raw: Any) -> bool:
 
 # %% ../nbs/03a_inifile.ipynb #b950a740
 def read_path(raw: Any, home: Path, base: Path | None) -> Path:
-    "An absolute path: `~` is `home`, and what is relative begins at `base`. Symbolic links are left as they are. `ValueError` for what is no path, and for a relative one without `base`."
+    "An absolute path: `~` is `home`, and what is relative begins at `base`. Symbolic links are left as they are. `ValueError` for what is not a path, and for a relative one without `base`."
     text = os.fspath(raw).strip() if isinstance(raw, str | os.PathLike) else ""
     if not text or "\0" in text:
         raise ValueError("is not a path")
@@ -82,7 +82,7 @@ def items(raw: Any) -> list:
 
 # %% ../nbs/03a_inifile.ipynb #275436c6
 def read_amount(raw: Any, whole: bool = False) -> float:
-    "What may be spent: dollars (`5`, `$0.50`, `5 USD`), or a `whole` number of tokens; 0 means nothing at all. `ValueError` for what is no amount."
+    "What may be spent: dollars (`5`, `$0.50`, `5 USD`), or a `whole` number of tokens; 0 means nothing at all. `ValueError` for what is not an amount."
     text = re.sub(r"(?i)^\$\s*|\s*(usd|\$)$", "", str(raw).strip()) if not whole else str(raw).strip().replace("_", "")
     if not re.fullmatch(r"\d{1,12}" if whole else r"\d{1,9}(\.\d{1,9})?|\.\d{1,9}", text, re.ASCII):
         raise ValueError("is not a whole number of tokens, 0 or more" if whole
@@ -165,7 +165,7 @@ def read_small(path: Path, private: bool = False, own: bool = False) -> str | No
     try:
         state = os.fstat(handle)
         if not stat.S_ISREG(state.st_mode) or state.st_size > 1_000_000:
-            raise PassepartoutError(f"{path} is not a settings file: it is no regular file, or larger than 1 MB. Move it away.")
+            raise PassepartoutError(f"{path} is not a settings file: it is not a regular file, or larger than 1 MB. Move it away.")
         if private and state.st_mode & 0o077:
             raise PassepartoutError(f"{path} holds keys and others on this machine can open it, so it was ignored. Run: chmod 600 {path}")
         if own and (state.st_mode & 0o002 or state.st_uid not in (os.geteuid(), 0)):

@@ -19,6 +19,7 @@ from .act import act_gate
 from .backends import backend_cascade_call, providers
 from .cascade.breaker import rest_for
 from .conditions import PassepartoutError
+from .context import confide
 from .diary import Diary
 from .gates.unattended import WORKER
 from .limits import in_thread
@@ -161,20 +162,21 @@ class Beat(OneRun):
         if found.state != "again": self.proposals.append(found)
         return found
 
-    def think(self, prompt: str, system: str) -> str | None:
-        "What a model answers, within the budget of this run; None when none does. Nothing private belongs in here: the model may be anybody's."
-        return self.wait(ask_models(self, prompt, system))
+    def think(self, prompt: str, system: str, private: bool = False) -> str | None:
+        "What a model answers, within the budget of this run; None when none does. The model may be anybody's, unless the prompt is `private`: then one on this machine is asked, or none."
+        return self.wait(ask_models(self, prompt, system, private))
 
 # %% ../nbs/18c_jobs.ipynb #4ee9a91c
-async def ask_models(beat: Beat, prompt: str, system: str) -> str | None:
-    "Ask the cascade on behalf of a run."
+async def ask_models(beat: Beat, prompt: str, system: str, private: bool = False) -> str | None:
+    "Ask the cascade on behalf of a run; with something `private`, those of it that run on this machine."
     agent = beat.agent
     if beat.turn is None:
         beat.turn = agent.in_turn(Signal.build(payload=FrozenDict(sensor=WORKER, worker=beat.name),
                                                meta=FrozenDict(session=f"job-{beat.name}"), label=NOTES))
+    if private: confide(agent, beat.turn)
     agent.allowances[agent.turn_of(beat.turn).id] = {("turn", "money"): int(beat.job.money * 1e9), ("turn", "tokens"): beat.job.tokens}
     names = [name for name in providers(agent, None, beat.turn) if (known := agent.backends.by_name.get(name)) is not None
-             and not known.blind]
+             and not known.blind and (known.local or not private)]
     if not names: return None
     answer = await backend_cascade_call(agent, prompt, system_prompt=system, cascade=names, context=beat.turn)
     return answer if isinstance(answer, str) else None

@@ -91,7 +91,7 @@ def chosen_in(whole: Value, each: Value) -> Value:
 def items(value: Value) -> list[Value]:
     "The items of a list; of a record, its values. Raises `PassepartoutError`."
     if isinstance(value.data, Mapping): return [part(value, name) for name in value.data]
-    if not isinstance(value.data, (list, tuple)): raise PassepartoutError("It is no list.")
+    if not isinstance(value.data, (list, tuple)): raise PassepartoutError("It is not a list.")
     shape = value.shape[0] if isinstance(value.shape, tuple) else None
     return [each if isinstance(each, Value) else child(value, each, shape) for each in value.data]
 
@@ -153,7 +153,7 @@ def is_trusted(label: Label) -> bool:
 # %% ../nbs/03b_labels.ipynb #82953b8b
 LINK = Regex(r"(?:[a-z][a-z0-9+.-]{0,30}://|www\.)[^\s<>\"'()]+", re.IGNORECASE)
 NAMED = Regex(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)*|[^\W_](?:[\w-]{0,63}\.){1,20}[^\W\d_]{2,}(?>(?:\.[^\W\d_]{2,})*)(?:/[^\s<>\"'()]*)?")
-_MOMENT = Regex(r"\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?\b")            # a day, perhaps with the time, is no account
+_MOMENT = Regex(r"\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?\b")            # a day, perhaps with the time, is not an account
 _ACCOUNT = Regex(r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){10,30}\b|(?<![\w.])\+?\d(?:[ ./()-]{0,3}\d){8,}(?![\w])|(?<!\w)(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9]{26,}(?!\w)|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]\d)", re.IGNORECASE)
 _DIGIT = Regex(r"\d")
 
@@ -176,7 +176,7 @@ def spans_in(folded: str) -> Iterator[tuple[int, int]]:
 
 # %% ../nbs/03b_labels.ipynb #9dfbbd30
 def whole_accounts(run: str) -> list[str]:
-    "Where an account ends in the run of letters and digits that begins with it: each beginning of the run whose check digits are right; when there is none, all of it up to a word that is no part of an account."
+    "Where an account ends in the run of letters and digits that begins with it: each beginning of the run whose check digits are right; when there is none, all of it up to a word that is not part of an account."
     if not _IBAN.match(run): return [run]
     begun = [run[:end] for end in (*[blank.start() for blank in _GAP.finditer(run)], len(run)) if end >= 14]
     if right := [each for each in begun if is_checked(each)]: return right

@@ -42,7 +42,7 @@ class Label:
     sources: tuple[str, ...] = ()
 
     def __post_init__(self):
-        if self.origin not in ORIGINS: raise ProtocolError(f"{self.origin!r} is no origin; there are: {', '.join(ORIGINS)}.")
+        if self.origin not in ORIGINS: raise ProtocolError(f"{self.origin!r} is not an origin; there are: {', '.join(ORIGINS)}.")
 
     def join(self, other: "Label") -> "Label":
         "The label of something made from both."
@@ -311,11 +311,11 @@ class ApprovalRequired:
     reason: str = ""
     gate: str | None = None
     resolved: Mapping[str, Any] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
-    confirm: bool = False              # cannot be taken back: the ask has to be answered itself, and having typed the command is no answer
+    confirm: bool = False              # cannot be taken back: the ask has to be answered itself, and having typed the command is not an answer
     shown: str = ""                    # what the action comes down to now, such as argument vectors: an approval holds for just this
     phrase: str = ""                   # what the person has to type when it cannot be taken back: what would be lost, in a few words
     rests: str = ""                    # a digest of what else it rests on now, such as the files that a command names: an approval holds for just this
-    anew: bool = False                 # having typed the command is no answer here either, although it can be taken back
+    anew: bool = False                 # having typed the command is not an answer here either, although it can be taken back
     vain: str = ""                     # why a yes would come to nothing, which the model should hear in place of the person
 
     @property

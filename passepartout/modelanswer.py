@@ -38,7 +38,7 @@ def in_fence(plain: str) -> str:
 
 # %% ../nbs/15c_modelanswer.ipynb #74052410
 def markdown_strip(text: Any) -> Any:
-    "`text` without Markdown fences: the first fenced block that holds a list, or the text with its fences removed. What is no text is returned as it is."
+    "`text` without Markdown fences: the first fenced block that holds a list, or the text with its fences removed. What is not text is returned as it is."
     if not isinstance(text, str): return text
     plain = text.strip()
     if "```" not in plain or is_list(plain): return plain
@@ -80,7 +80,7 @@ _PROPOSED = Regex(r"""\(\s*:(?:type|target|payload|action|tool)\s+[:("]|"proposa
 _OUR_WORDS = Regex(r"IDENTITY: You are |(?:You proposed|The person asked): |Tool [\w-]+ (?:returned|failed):")
 
 def no_answer(text: str) -> str | None:
-    "Why words of a model are no answer to the person; `None` when they are."
+    "Why words of a model are not an answer to the person; `None` when they are."
     if _PROPOSED.search(text): return "There are other words around a proposal. Send the proposal alone, or answer in words without one."
     if _OUR_WORDS.match(text): return "These are the words of the question, in which you are told what was done; nothing else was. Propose a call, or answer in words of your own."
     return None
@@ -94,7 +94,7 @@ def parse_json(text: str) -> Action | Signal:
 
 # %% ../nbs/15c_modelanswer.ipynb #6028ae1d
 def unreadable(text: str, why: Any) -> Signal:
-    "The `syntax-error` signal for an answer that is no proposal, and why."
+    "The `syntax-error` signal for an answer that is not a proposal, and why."
     return Signal(payload={"sensor": SYNTAX_ERROR, "code": brief(text, 2000), "error": brief(why)})
 
 # %% ../nbs/15c_modelanswer.ipynb #742f8186

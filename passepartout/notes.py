@@ -24,7 +24,7 @@ from .tuples import NamedTuple
 
 # %% ../nbs/08d_notes.ipynb #eac20a56
 class NotText(PassepartoutError):
-    "The bytes are no text; the message is the reason in a few words."
+    "The bytes are not text; the message is the reason in a few words."
 
 # %% ../nbs/08d_notes.ipynb #caf6a806
 GUESSED = "it is not UTF-8; letters with accents may be shown wrongly"

@@ -50,7 +50,7 @@ def linked_from(folder: Path, deep: int = 2) -> list[Path]:
 
 # %% ../nbs/18e_opening.ipynb #8e790976
 def no_folder(path: Path) -> str:
-    "Why a path is no folder of notes, and what to do. A folder is made only where nothing is: `mkdir` does not help against a file, nor against a link that leads nowhere."
+    "Why a path is not a folder of notes, and what to do. A folder is made only where nothing is: `mkdir` does not help against a file, nor against a link that leads nowhere."
     name = "Name the folder of your notes with --memex DIR or MEMEX_DIR"
     try: os.lstat(path)
     except FileNotFoundError: return f"does not exist. {name}, or create it: mkdir -p '{path}'"

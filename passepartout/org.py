@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/org.html.md"""
 # %% auto #0
 __all__ = ['LINK', 'NAMES', 'TAGS', 'PRIORITY', 'WORD', 'SIGNS', 'PLANNING', 'DRAWER', 'PROPERTY', 'SETTING', 'BLOCK',
            'BLOCK_END', 'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'Node', 'Keywords',
-           'read_keywords', 'Below', 'Above', 'Outline', 'plain_text', 'behind_links', 'other_names', 'Builder',
+           'read_keywords', 'Below', 'Above', 'Outline', 'plain_text', 'link_targets', 'other_names', 'Builder',
            'read_headline', 'meant_tags', 'read_properties', 'property_tags', 'find_blocks', 'block_ends', 'note_spans',
            'read_settings', 'inside', 'read_heading', 'parse_org', 'read_file_node', 'print_outline']
 
@@ -32,7 +32,7 @@ class Node:
     level: int                         # 0 for the file, then as deep as it is nested or starred
     line: int                          # line number, from 1
     start: int                         # first character of the heading line
-    body_start: int                    # first character behind heading line, planning line and drawer
+    body_start: int                    # first character after heading line, planning line and drawer
     title: str = ""                    # without keyword, priority and tags
     keyword: str | None = None         # TODO, DONE, ...
     done: bool = False                 # the keyword is one of the done states
@@ -42,8 +42,8 @@ class Node:
     properties: Mapping[str, Any] = field(default_factory=dict)
     planning: tuple[int, int] | None = None   # where the line with SCHEDULED, DEADLINE, CLOSED stands
     hidden: str = ""                   # "commented", "archived" or "template", itself or through a parent
-    end: int = -1                      # behind the last character of the subtree
-    after: int = -1                    # place of the first node behind the subtree
+    end: int = -1                      # just after the last character of the subtree
+    after: int = -1                    # place of the first node after the subtree
 
     @property
     def open(self) -> bool:
@@ -156,7 +156,7 @@ def _shown(link: re.Match) -> str:
     return link[2] or link[4] or link[3][link[3].rfind("|") + 1:] or link[3]
 
 # %% ../nbs/08_org.ipynb #abd64259
-def behind_links(text: str) -> str:
+def link_targets(text: str) -> str:
     "Where the links of `text` lead: what `plain_text` leaves out."
     if "[[" not in text and "](" not in text: return ""
     return " ".join(filter(None, (link[1] or link[5] or (link[3] or "").rpartition("|")[0] for link in LINK.finditer(text))))
@@ -265,7 +265,7 @@ PREAMBLE = Regex(r"(?>(?:[ \t]*(?:#[^\n]*)?\n)*)")
 
 # %% ../nbs/08_org.ipynb #72154205
 def find_blocks(text: str) -> tuple[tuple[int, int], ...]:
-    "Spans of the blocks whose content is not prose. One without an end, with a heading inside, or that reaches out of another one, is no block."
+    "Spans of the blocks whose content is not prose. One without an end, with a heading inside, or that reaches out of another one, is not a block."
     spans, at, notes, around, stars = [], 0, note_spans(text), [], -1
     ends = block_ends(text) if "#+" in text else {}
     while ends and (found := BLOCK.search(text, at)):

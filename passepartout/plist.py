@@ -112,7 +112,7 @@ def _second(keys: list) -> int:
 
 # %% ../nbs/02_plist.ipynb #1f201513
 def _check_text(text: str, max_chars: int):
-    "PlistError for what is no text, for one that is too long, and for half characters."
+    "PlistError for what is not text, for a text that is too long, and for half characters."
     if not isinstance(text, str):
         raise PlistError(f"A property list is text; this is {type(text).__name__}. Decode it as UTF-8 first.")
     if len(text) > max_chars:

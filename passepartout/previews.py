@@ -237,7 +237,7 @@ LOOK_S = 5.0
 
 # %% ../nbs/16b_previews.ipynb #47318559
 async def foresee(agent, action: Action, signal: Signal, moment: datetime, over: Mapping[str, bytes | None] = {}) -> Foreseen | None:
-    "What `action` would change if it ran at `moment`, with what is laid `over` the files; `None` when it is no edit. Changes nothing and never raises."
+    "What `action` would change if it ran at `moment`, with what is laid `over` the files; `None` when it is not an edit. Changes nothing and never raises."
     try: preview = preview_of(agent, action, signal, over)
     except PassepartoutError: return None
     if preview is None: return None

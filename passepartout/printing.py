@@ -17,7 +17,7 @@ from .symbols import SMALLEST_SINGLE, VOCABULARY, Keyword, Plist, PlistError, Si
 
 # %% ../nbs/01i_printing.ipynb #b2798911
 def _float_text(value: float) -> str:
-    "A float as Lisp writes it. PlistError for infinities and for what is no number."
+    "A float as Lisp writes it. PlistError for infinities and for what is not a number."
     single, text = type(value) is SingleFloat, float.__repr__(value)
     if "e" not in text and "n" not in text:
         return text if single else text + "d0"
@@ -70,7 +70,7 @@ _TOO_MUCH = "The value is nested too deep, contains itself, or has too many part
 
 # %% ../nbs/01i_printing.ipynb #5e9746fa
 def _entries_text(entries: Mapping, depth: int, left: list[int], plain: bool = False) -> str:
-    "A dictionary in print. PlistError for keys that are no strings, and for two that print alike."
+    "A dictionary in print. PlistError for keys that are not strings, and for two that print alike."
     left[0] -= 2 * len(entries)
     if depth <= 0 or left[0] < 0:
         raise PlistError(_TOO_MUCH)

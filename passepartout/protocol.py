@@ -63,7 +63,7 @@ def read_steps(max_chars: int = MAX_CHARS) -> Generator[int, Any, str | None]:
 
 # %% ../nbs/05_protocol.ipynb #dccc8099
 def read_characters(length: int) -> Generator[int, Any, str]:
-    "That many characters of UTF-8, as a generator like `read_steps`. FramingError when the stream ends early or is no UTF-8."
+    "That many characters of UTF-8, as a generator like `read_steps`. FramingError when the stream ends early or is not UTF-8."
     decoder, parts, missing = getincrementaldecoder("utf-8")(), [], length
     while missing:
         data = yield missing

@@ -79,7 +79,7 @@ def _but_names(word: re.Match) -> str:
 
 # %% ../nbs/14b_provenance.ipynb #8d444f0b
 def amounts_of(text: str) -> str:
-    "The text, in one kind of letters, without the links, addresses, accounts and other names whose digits are no amounts; each number in one piece."
+    "The text, in one kind of letters, without the links, addresses, accounts and other names whose digits are not amounts; each number in one piece."
     if not _DIGIT.search(text): return text
     text, parts, at = as_typed(text), [], 0
     for start, end in sorted(spans_in(text)):

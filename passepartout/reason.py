@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/reason.html.md"""
 
 # %% auto #0
 __all__ = ['THINKS_ABOUT', 'loop_gate_reason', 'UNFIT', 'think', 'came_of', 'without_model', 'agree', 'canonical_form',
-           'reason_gate', 'meant_tool', 'whose', 'went_on', 'unfounded', 'goes_round', 'give_up', 'misshapen',
-           'others_first', 'judgement_on', 'settle', 'distill_prompt', 'markdown_strip', 'plist_keywords_normalize']
+           'reason_gate', 'meant_tool', 'more_wrong', 'whose', 'went_on', 'unfounded', 'goes_round', 'give_up',
+           'misshapen', 'others_first', 'judgement_on', 'settle', 'distill_prompt', 'markdown_strip',
+           'plist_keywords_normalize']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 from collections.abc import Mapping
@@ -25,7 +26,8 @@ from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PLAN, REASONED, REQUI
                                    ApprovalRequired, Rejected, Signal, Verdict, pick)
 from .modelanswer import markdown_strip, message_action, parse_proposal, plist_keywords_normalize
 from .modelprompt import AGAIN, Step, own_words, seen_twice, system_prompt, user_prompt, what_came
-from .tools import CALL_FORM, tool_line
+from .oneline import short_line
+from .tools import CALL_FORM, ToolError, tool_line
 from .verify import Judgement, cognitive_verify, consider, is_answer, judgement_record, normalise
 
 _all_ = ["markdown_strip", "plist_keywords_normalize"]
@@ -103,7 +105,8 @@ async def reason_gate(agent, signal: Any) -> Signal:
         if not isinstance(verdict, Rejected): break
         log_about(agent, signal, f"DETERMINISTIC: attempt {attempt} was rejected by {verdict.gate}: {verdict.text}")
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
-        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **whose(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate))}})
+        said = whose(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate), more_wrong(agent, candidate, verdict))
+        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **said}})
     if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE: went_on(turn, signal, thought, verdict.action.hash)
     return settle(agent, signal, verdict)
 
@@ -115,10 +118,23 @@ def meant_tool(agent, candidate: Any, gate: str | None) -> Any:
     if gate not in ("normaliser", "tools") or not isinstance(candidate, Action): return None
     return agent.tools.meant(pick(candidate.payload, "tool"))
 
+# %% ../nbs/16_reason.ipynb #148e5712
+def more_wrong(agent, candidate: Any, verdict: Rejected) -> str:
+    "What else is wrong with the form of a call than its rejection says; empty when nothing is."
+    if verdict.gate not in ("normaliser", "tools") or not isinstance(candidate, Action): return ""
+    payload, found = candidate.payload, []
+    if not isinstance(name := pick(payload, "tool"), str) or (tool := agent.tools.meant(name)) is None: return ""
+    if tool.name != name and agent.tools.get(name) is None: found.append(f"There is no tool {short_line(name, 60)}.")
+    if verdict.gate == "tools":
+        try: tool.arguments(pick(payload, "args"))
+        except ToolError as error: found.append(error.message)
+    if pick(payload, "explanation") is None and ":EXPLANATION" not in verdict.text: found.append("The :EXPLANATION is missing: one sentence for the person, beside :ARGS.")
+    return f"Besides: {' '.join(found)}\n" if found else ""
+
 # %% ../nbs/16_reason.ipynb #c057eb4a
-def whose(thought: Mapping, gate: str | None = None, tool: Any = None) -> dict[str, Any]:
-    "For the next attempt: who proposed what was rejected, how it was put, and how it could have been read if it could not (`gate`: who rejected it; `tool`: what it meant to call)."
-    words = f"It was: {own_words(thought.get('proposal'))}\n" if thought else ""
+def whose(thought: Mapping, gate: str | None = None, tool: Any = None, more: str = "") -> dict[str, Any]:
+    "For the next attempt: who proposed what was rejected, how it was put, what `more` is wrong with it, and how it could have been read if it could not (`gate`: who rejected it; `tool`: what it meant to call)."
+    words = (f"It was: {own_words(thought.get('proposal'))}\n" if thought else "") + more
     if gate == "reader": words += f"One proposal at a time, and nothing else: the next can follow when its result is there, and several calls are the steps of one plan. {CALL_FORM}"
     if tool is not None: words += f"It is called so:\n{tool_line(tool)}\n"
     return {"rejected": thought.get("provider"), "rejected_words": words, "rejected_form": gate in ("reader", "normaliser", "tools")}

@@ -1,4 +1,4 @@
-"""Small frozen classes that are made quickly, and whose objects are
+"""Small frozen classes that are quick to define, and whose objects are quick to make
 
 Docs: https://example.org/passepartout/records.html.md"""
 
@@ -34,7 +34,7 @@ class Shown:
 
 # %% ../nbs/01f_records.ipynb #73c6ae3a
 class Compared:
-    "Equal are two objects of the same class with equal values."
+    "Two objects of the same class with equal values are equal."
     __compared__: Callable[[Any], tuple]
 
     def __eq__(self, other: object) -> bool:

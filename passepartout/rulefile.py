@@ -85,7 +85,7 @@ def _sections(text: str, source: str) -> tuple[dict[str, list], list[str]]:
             "its name in brackets, such as [the library]")
     for number, section, name, value in org_lines(text) if org else file_lines(text):
         key = name.lower()
-        if not _NAME.fullmatch(key): problems.append(f"{source} line {number}: {shown(name or value, 60)!r} is no line of the form {form}.")
+        if not _NAME.fullmatch(key): problems.append(f"{source} line {number}: {shown(name or value, 60)!r} is not a line of the form {form}.")
         elif not section: problems.append(f"{source} line {number}: a rule begins with {start}.")
         elif section != last and section in found:
             problems.append(f"{source} line {number}: there is a rule “{shown(section, 60)}” further up; give this one another name.")
@@ -103,7 +103,7 @@ def read_example(text: str) -> tuple[str, dict[str, str]]:
     except ValueError: raise RuleError(f"the example {shown(text, 80)!r} is not complete.") from None
     pairs = [word.partition("=") for word in words]
     if odd := [key for key, equals, _ in pairs if not equals or not _NAME.fullmatch(key.lower())]:
-        raise RuleError(f"in the example {shown(text, 80)!r}, {shown(odd[0], 40)!r} is no name=value; put quotes around what has spaces.")
+        raise RuleError(f"in the example {shown(text, 80)!r}, {shown(odd[0], 40)!r} is not of the form name=value; put quotes around what has spaces.")
     return name.lower().replace("_", "-"), {key.lower().replace("-", "_"): value for key, _, value in pairs}
 
 # %% ../nbs/12ab_rulefile.ipynb #23e1993a
@@ -185,10 +185,10 @@ def load_file(path: Path, folders: Iterable[str] = ()) -> RuleBook:
 
 # %% ../nbs/12ab_rulefile.ipynb #d763ac54
 def distrust(handle: int, path: str, folders: Iterable[str] = ()) -> str | None:
-    "Why an opened file is no file of rules that the person alone could have written; `None` when it is."
+    "Why an opened file is not a file of rules that the person alone could have written; `None` when it is."
     state, real = os.fstat(handle), os.readlink(f"/proc/self/fd/{handle}") if os.path.exists("/proc/self/fd") else os.path.realpath(path)
     folder = os.stat(os.path.dirname(real))
-    if not stat.S_ISREG(state.st_mode) or state.st_size > 1 << 20: return f"{path} is no regular file, or larger than 1 MB."
+    if not stat.S_ISREG(state.st_mode) or state.st_size > 1 << 20: return f"{path} is not a regular file, or larger than 1 MB."
     if any(real.startswith(os.path.realpath(f).rstrip("/") + "/") for f in folders):
         return f"{path} lies in a folder that the agent may write to. Rules have to lie elsewhere."
     if state.st_nlink > 1:

@@ -112,7 +112,7 @@ def address_test(pattern: str, tight: bool) -> Test:
     "A test of an address that was read. `RuleError` when the pattern is none."
     parts = _ADDRESS.fullmatch(pattern)
     if parts is None:
-        raise RuleError(f"{pattern!r} is no pattern for addresses: write https://HOST/*, with HOST in full or as *.example.org.")
+        raise RuleError(f"{pattern!r} is not a pattern for addresses: write https://HOST/*, with HOST in full or as *.example.org.")
     scheme, star, host, port, path = parts.groups()
     try: host = read_host(host.strip("[]"))[0] if star != "*" or host else ""
     except AddressRefused as error: raise RuleError(f"{pattern!r}: {error.message}") from None

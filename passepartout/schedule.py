@@ -70,7 +70,7 @@ def read_trigger(text: Any) -> Every | Cron | Repeater | Changes:
     said = " ".join(str(text).split())
     if len(said) > 200: raise ScheduleError("A trigger is one short line.")
     if found := _EVERY.fullmatch(said):
-        if (seconds := int(found[1]) * SPANS[found[2].lower()]) < SHORTEST: raise ScheduleError(f"{said!r} is no interval.")
+        if (seconds := int(found[1]) * SPANS[found[2].lower()]) < SHORTEST: raise ScheduleError(f"{said!r} is not an interval.")
         return Every(float(seconds))
     if said.lower() == "changes" or said.lower().startswith("changes "): return Changes(tuple(said.split()[1:]) or ("*",))
     if said.startswith("<"): return read_repeater(said)
@@ -80,7 +80,7 @@ def read_trigger(text: Any) -> Every | Cron | Repeater | Changes:
 def read_cron(line: str) -> Cron:
     "A cron line of five fields that comes to pass at all. Raises `ScheduleError`."
     from cronsim import CronSim, CronSimError
-    wrong = f"{line[:60]!r} is no trigger. Write every 10m, a cron line such as 0 3 * * *, an Org date such as <2026-11-23 Mon 03:00 +1d>, or changes *.org."
+    wrong = f"{line[:60]!r} is not a trigger. Write every 10m, a cron line such as 0 3 * * *, an Org date such as <2026-11-23 Mon 03:00 +1d>, or changes *.org."
     if len(line.split()) != 5 or not line.isascii(): raise ScheduleError(wrong)
     try: next(CronSim(line, datetime(2024, 1, 1)))
     except (CronSimError, ValueError, StopIteration): raise ScheduleError(wrong) from None
@@ -92,7 +92,7 @@ def read_repeater(text: str) -> Repeater:
     outline = parse_org(f"* Job\n{text}\n", "job.org")
     found = [stamp for stamp in stamps(outline) if stamp.active and outline.text[stamp.start:stamp.end] == text]
     if len(found) != 1 or found[0].until_day is not None:
-        raise ScheduleError(f"{text[:60]!r} is no date of Org's. One looks like <2026-11-23 Mon 03:00 +1d>.")
+        raise ScheduleError(f"{text[:60]!r} is not a date of Org's. One looks like <2026-11-23 Mon 03:00 +1d>.")
     return Repeater(text, found[0])
 
 # %% ../nbs/18a_schedule.ipynb #0d2a075a

@@ -16,7 +16,7 @@ from typing import Iterable, Sequence
 from unicodedata import normalize
 
 from .lazy import Regex
-from .org import Node, Outline, behind_links, other_names, plain_text
+from .org import Node, Outline, link_targets, other_names, plain_text
 from .outline.privacy import is_private
 from .outline.properties import said_of, said_text
 from .records import record
@@ -77,7 +77,7 @@ def fold_outline(outline: Outline) -> list[Section]:
         shown = plain_text(node.title)
         title = name if up is None else fold(" ".join((shown, *other_names(node))) if node.properties else shown)
         body = f"{said_text(outline, node)}{outline.body(node)}" if node.properties else outline.body(node)
-        if shown != node.title: body = f"{behind_links(node.title)}\n{body}"
+        if shown != node.title: body = f"{link_targets(node.title)}\n{body}"
         called = (title if not node.properties else fold(shown),) if up else (fold(shown), page)
         sections.append(Section(node, title, fold(" ".join(node.all_tags)), fold(body), above, name, called, page))
     return sections

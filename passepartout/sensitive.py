@@ -15,7 +15,7 @@ from .lazy import Regex
 from .unseen import only_seen
 
 # %% ../nbs/10b_sensitive.ipynb #84d9b3b9
-_COPY = r"(?:~|\.(?:bak|backup|old|orig|save|copy|sw[op]|tmp|txt|\d{1,8})|[ _-]?\(?(?:\d{1,2}|copy|old|backup)\)?){0,3}"          # what a copy of a file is called, behind its name; a few times at most, or a long name would take for ever
+_COPY = r"(?:~|\.(?:bak|backup|old|orig|save|copy|sw[op]|tmp|txt|\d{1,8})|[ _-]?\(?(?:\d{1,2}|copy|old|backup)\)?){0,3}"          # what a copy of a file is called, after its name; a few times at most, or a long name would take for ever
 _KEYS = Regex(r"(?:id_(?:rsa|dsa|ecdsa|ed25519)[\w-]*|secring\.gpg|.*\.(?:pem|key|p8|p12|pkcs12|pfx|ppk|jks|keystore|keychain|kdbx?|psafe3|ovpn|env"
               rf"|agekey|keytab)){_COPY}", re.I | re.S)
 _WORDS = Regex(r"(?:^|[\W_])(?:credentials?|secrets?|passwords?|passwd|htpasswd|netrc|pgpass|api_?keys?|(?:auth|access|refresh|api)[\W_]?tokens?"

@@ -280,7 +280,7 @@ def shown(value: Any) -> str:
 
 # %% ../nbs/04_settings.ipynb #88debeeb
 def unknown(entry: Entry) -> str:
-    "What to say about an entry whose name is no setting."
+    "What to say about an entry whose name is not a setting."
     if not entry.name:
         return f"{entry.origin}: {entry.raw[:80]!r} is not of the form name = value, so it was ignored."
     from difflib import get_close_matches
@@ -297,7 +297,7 @@ def own_keys(variables: Mapping[str, str]) -> dict[str, str]:
 
 # %% ../nbs/04_settings.ipynb #aa44f86a
 def lay_dotenv(draft: Draft, path: Path) -> dict[str, str]:
-    "Put the `.env` on top, unless others can read it; returns what in it is no setting."
+    "Put the `.env` on top, unless others can read it; returns what in it is not a setting."
     try:
         text = read_small(path, private=True) or ""
     except PassepartoutError as error:

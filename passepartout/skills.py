@@ -1,4 +1,4 @@
-"""What the agent can be taught: prompts, gates and mandates behind one small record
+"""What the agent can be taught: prompts, gates and mandates in one small record
 
 Docs: https://example.org/passepartout/skills.html.md"""
 
@@ -128,7 +128,7 @@ def triggered(skill: Skill, signal, limit_s: float = 1.0, on_error: bool = False
 
 # %% ../nbs/10_skills.ipynb #49074b29
 def mandate(skill: Skill, signal, limit_s: float = 1.0, most: int = 2000) -> str:
-    "The mandate of `skill` for `signal`, at most `most` characters; nothing when it raises or is no text."
+    "The mandate of `skill` for `signal`, at most `most` characters; nothing when it raises or is not text."
     try:
         with time_limit(limit_s, f"the mandate of skill {skill.name}"): text = skill.system_prompt_augment(signal)
     except Exception: return ""

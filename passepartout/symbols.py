@@ -149,7 +149,7 @@ class Symbol(Named):
     def __new__(cls, name: str):
         self = str.__new__(cls, fold(name))
         if self in ("nil", "t"):
-            raise PlistError(f"{shown(name)} is no bare symbol: NIL is None and T is True.")
+            raise PlistError(f"{shown(name)} is not a bare symbol: NIL is None and T is True.")
         self.printed = symbol_text(str(self))
         return self
 

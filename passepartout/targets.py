@@ -1,4 +1,4 @@
-"""Which heading is meant: a title half remembered, a path, an ID, a place in a file
+"""Which heading is meant by a half-remembered title, a path, an ID or a place in a file
 
 Docs: https://example.org/passepartout/targets.html.md"""
 

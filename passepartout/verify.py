@@ -224,7 +224,7 @@ def judge(agent, proposal: Any, signal: Signal) -> Judgement:
 
 # %% ../nbs/13_verify.ipynb #bacf5b66
 def refused(by: str, why: str, rounds: list) -> Judgement:
-    "The rejection `by` something that is no gate, after these rounds."
+    "The rejection `by` something that is not a gate, after these rounds."
     return Judgement(Rejected(why, by), [*rounds, {by: ("rejected", why, 0.0)}])
 
 # %% ../nbs/13_verify.ipynb #91e58114

@@ -476,7 +476,7 @@ def test_cost_shows_what_was_spent_and_what_is_left(tmp_path, monkeypatch, capsy
     cost(memex=tmp_path, json_=True)
     assert json.loads(capsys.readouterr().out)["rows"] == []
     with pytest.raises(typer.Exit): cost(since="yesterday")
-    assert "is no moment of the past" in capsys.readouterr().err
+    assert "is not a moment of the past" in capsys.readouterr().err
 
 
 def test_cost_mends_what_a_clock_that_was_ahead_has_done(tmp_path):

@@ -929,7 +929,34 @@ def test_how_many_of_a_list_is_a_number_in_whatever_order_it_is_asked(tmp_path, 
 def test_who_asks_for_projects_or_tags_gets_their_names(tmp_path, line):
     (names, tags, tasks), _ = play(tmp_path, {**COUNTED, "c.org": "#+TITLE: Boat, old\n* TODO sell :sea:\n"}, line, "what tags do I use", "tasks by project")
     assert "  Boat (1)\n  Boat, old (1)\n“tasks by project” lists" in names and "paint" not in names, names
-    assert tags.startswith("2 tags with open tasks:\n  house (2)\n  sea (2)\n") and "paint" in tasks, (tags, tasks)
+    assert tags.startswith("2 tags, with the number of open tasks:\n  house (2)\n  sea (2)\n") and "paint" in tasks, (tags, tasks)
+
+
+@pytest.mark.parametrize("line", ["list all tags", "what tags do I have?"])
+def test_the_tags_of_notes_are_named_as_well_as_those_of_tasks(tmp_path, line):
+    (tags,), _ = play(tmp_path, {**COUNTED, "soup.md": "---\ntags: [recipes]\n---\n# Soup\n", "x.org": "* Okafor :law:@personal:\n** b\n"}, line)
+    assert tags.startswith("5 tags, with the number of open tasks:\n  @personal\n  house (2)\n  law\n  recipes\n  sea (1)\n") and "Okafor" not in tags, tags
+
+
+def test_of_notes_with_private_tags_the_list_of_tags_is_private(tmp_path):
+    from passepartout.notes import NoteCache
+    from passepartout.confinement.resources import Root, resolve
+    from passepartout.indexing.finding import IndexedNotes
+    from passepartout.indexing.index import Index
+    from passepartout.toolbelt.agendatool import org_view
+    from passepartout.toolbelt.notesource import ReadNotes, Source
+    from passepartout.tools import ToolContext
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x.org").write_text("#+FILETAGS: :all:\n* Okafor :law:@personal:\n** b :c:\n")
+    (tmp_path / "y.org").write_text("* b :garden:\n")
+    for private, secret in (("@personal",), True), ((), False):
+        result = org_view("tags", ToolContext({"folder": resolve([Root(tmp_path)], ".", "tree")}, today=datetime(2026, 11, 19).date()), Source(), private, question="groups")
+        assert result.label.private is secret and {"a/x.org", "y.org"} <= set(result.label.sources) and "law" in result.content
+    index = Index(Root(tmp_path))
+    index.refresh()
+    for where in (".", "a"):
+        with resolve([Root(tmp_path)], where, "tree") as folder:
+            assert IndexedNotes(index, folder).tags() == ReadNotes(folder, NoteCache()).tags() != []
 
 
 def test_two_numbers_with_a_slash_are_a_day_where_they_can_be_nothing_else(tmp_path):
@@ -1113,3 +1140,13 @@ def test_a_day_and_a_bare_hour_are_offered_as_a_time(tmp_path):
 def test_an_anniversary_of_a_year_that_nobody_knows_is_a_birthday(tmp_path, line, told):
     (answer,), _ = play(tmp_path, {"b.org": "* Birthdays\n%%(org-anniversary nil 5 20) Mara's birthday\n%%(org-anniversary 1980 11 22) Tom is %d\n"}, line)
     assert told in answer and "not understood" not in answer, answer
+
+
+@pytest.mark.parametrize("line, title", [
+    ("make a note about the trip", "the trip"), ("take a quick note about the trip that Ana pays", "the trip that Ana pays"), ("write down a note about Samir, he has a new phone", "Samir, he has a new phone"),
+    ("quick note: about the trip", "about the trip"), ("add a note regarding the roof: it leaks", "the roof: it leaks"), ("note to self about the boiler", "the boiler"), ("write down about 40 euros for Paula", "about 40 euros for Paula"),
+    ("remember about the keys", "about the keys"), ("Notiz über Ana: sie zieht um", "Ana: sie zieht um"), ("neue Notiz zur Reise: Karte mitnehmen", "Reise: Karte mitnehmen"), ("schreib eine Notiz über den Pohl", "den Pohl"),
+    ("Notiz über Nacht hat es geregnet", "über Nacht hat es geregnet"), ("Notiz zum Arzt um 9", "zum Arzt um 9")])
+def test_what_a_note_is_about_is_its_title_without_the_word_about(tmp_path, line, title):
+    (answer,), files = play(tmp_path, {"a.org": "* a\n"}, line)
+    assert files.get("inbox.org") == f"* {title}\n", answer

@@ -171,7 +171,7 @@ def test_a_file_whose_name_cannot_be_shown_is_no_page(tmp_path):
     book = book_with(Agent.bare(gate_timeout_s=120), tmp_path)
     book.load()
     assert not book.versions and len(book.problems) == 6
-    assert all((key + why).isprintable() and "is no name for a page" in why for key, why in book.problems.items()), book.problems
+    assert all((key + why).isprintable() and "is not a name for a page" in why for key, why in book.problems.items()), book.problems
 
 
 @jailed
@@ -206,7 +206,7 @@ def test_code_that_would_cost_the_agent_its_memory_is_one_sentence(code, why):
 
 
 @pytest.mark.parametrize("about, why", [
-    ("skill: policy\npermissions: gate", "belongs to the agent"), ("skill: ../../x\npermissions: gate", "no name"), ("priority: 1e9\npermissions: gate", "priority"), ("priority: nan\npermissions: gate", "priority"),
+    ("skill: policy\npermissions: gate", "belongs to the agent"), ("skill: ../../x\npermissions: gate", "not a name"), ("priority: 1e9\npermissions: gate", "priority"), ("priority: nan\npermissions: gate", "priority"),
     ("permissions: root", "no permission root"), ("skill: POLICY\npermissions: gate", "belongs to the agent"), ("skill: ':paths'\npermissions: gate", "belongs to the agent")])
 def test_forged_metadata_is_refused(about, why):
     with pytest.raises(SkillError) as told: page("def gate(a, s): return None", about)

@@ -19,6 +19,7 @@ from hypothesis import given, settings, strategies as st
 from conftest import examples
 from waits import away, status
 from passepartout.agent import Agent
+from passepartout.cascade.prices import Prices
 from passepartout.diary import Diary
 from passepartout.heartbeat import Heart, install, page_jobs, run_now, today_of
 from passepartout.jobs import Job, begin, put_forward, run_job
@@ -300,6 +301,7 @@ REMINDER = """
 import asyncio, sys
 from pathlib import Path
 from passepartout.agent import Agent
+from passepartout.cascade.prices import Prices
 from passepartout.heartbeat import Heart, install, run_now
 async def go(top):
     agent = await Agent.boot(memex_dir=top / "memex", state_dir=top / "state", cache_dir=top / "cache", config_dir=top / "config")
@@ -371,9 +373,13 @@ async def test_jobs_hold_private_what_everything_else_does(tmp_path, tag):
     async def near(prompt, system_prompt, *, model=None): seen.append(prompt); return "- Something."
     agent.backends.register("near", near, local=True)
     agent.provider_cascade = ("near",)
+    async def far(prompt, system_prompt, *, model=None): elsewhere.append(prompt); return "- Something."
+    elsewhere = []
+    agent.backends.register("far", far)
+    agent.provider_cascade, agent.prices = ("far", "near"), Prices(["far=0/0"])
     for job in ("scribe", "gardener", "agenda"): assert await ran(agent, job) == "done"
     news = agent.news()
-    assert not any("Okafor" in prompt for prompt in seen) and not any("Okafor" in str(each) for each in today_of(agent))
+    assert not any("Okafor" in prompt for prompt in elsewhere) and any("Okafor" in prompt for prompt in seen) and not any("Okafor" in str(each) for each in today_of(agent))
     assert "/" in tag or any("Okafor" in each.text for each in news)
     assert all(each.private for each in news if "Okafor" in each.text or "Affair" in each.text)
     assert not any("Okafor" in ask.action for ask in agent.pending(source="cli") if "@personal" not in ask.action)
@@ -390,8 +396,10 @@ async def test_a_local_model_distils_and_its_words_stay_lines_of_a_note(tmp_path
     agent.provider_cascade = (*agent.provider_cascade, "near")
     await agent.handle("find roof"); await agent.handle("find affair")
     assert await ran(agent, "scribe") == "done"
-    assert len(seen) == 1 and "Affair" not in seen[0]
-    public = next(ask for ask in agent.pending(source="cli") if "@private" not in ask.action)
+    assert len(seen) == 2 and "Affair" not in seen[0] and "affair" in seen[1].lower()
+    private, = [ask.action for ask in agent.pending(source="cli") if "@personal" in ask.action]
+    assert "Ana mends roofs" in private and "Made by a model" in private and "shell" not in private
+    public = next(ask for ask in agent.pending(source="cli") if "@personal" not in ask.action)
     assert "Ana mends roofs" in public.action and "shell" not in public.action and "\x1b" not in public.action
     records = agent.journal.records(kinds=["turn"], newest=True, limit=3)
     assert {record["body"]["origin"] for record in records if record["body"]["sensor"] == "worker"} <= {"network", "model", "notes"}
@@ -508,6 +516,7 @@ import asyncio, os, sys, time
 from pathlib import Path
 from zoneinfo import ZoneInfo
 from passepartout.agent import Agent
+from passepartout.cascade.prices import Prices
 from passepartout.diary import Diary
 from passepartout.heartbeat import Heart
 from passepartout.jobs import Job

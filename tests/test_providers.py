@@ -198,8 +198,8 @@ ERRORS = {
     "broken json": (reply(b'{"choices": [', kind="application/json"), "broken JSON", True, None),
     "twice": (reply(b'{"choices": [], "choices": []}'), "broken JSON", True, None),
     "deep": (reply(b"[" * 200_000), "broken JSON", True, None),
-    "list": (reply([1, 2]), "no object", True, None),
-    "null": (reply(None), "no object", True, None),
+    "list": (reply([1, 2]), "not an object", True, None),
+    "null": (reply(None), "not an object", True, None),
     "odd": (reply({"choices": [{"message": "hello"}]}), "not of the form", True, None),
     "empty": (reply({"choices": [{"message": {"content": " "}, "finish_reason": "stop"}]}), "empty answer", True, None),
     "no choices": (reply({"choices": []}), "no answer", True, None),
@@ -410,7 +410,7 @@ def test_the_arguments_of_a_call_are_read_wherever_a_model_puts_them(said):
 
 
 def test_arguments_that_are_no_object_and_depths_without_end_are_told():
-    for said, why in (({"tool": "x", "arguments": "{never"}, "arguments cannot be read"), ({"tool": "x", "arguments": "roof"}, "are no object"), ({"action": "org-find", "query": "roof"}, "names its \"tool\""), ({"action": "approve"}, "no action 'approve'")):
+    for said, why in (({"tool": "x", "arguments": "{never"}, "arguments cannot be read"), ({"tool": "x", "arguments": "roof"}, "are not an object"), ({"action": "org-find", "query": "roof"}, "names its \"tool\""), ({"action": "approve"}, "no action 'approve'")):
         with pytest.raises(ValueError, match=why): printed_proposal(said)
     deep = {"tool": "x"}
     for _ in range(50): deep = {"proposal": deep}

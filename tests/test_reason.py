@@ -236,3 +236,22 @@ async def test_an_error_in_somebody_elses_words_is_told_to_a_model_in_ours(wrong
     reply = await agent.handle("go")
     prompt = agent.prompts[1][0]
     assert reply == "done" and "Tool canary" in prompt and "IGNORE" not in prompt and "failed" in prompt
+
+
+@pytest.mark.parametrize("call, told", [
+    ('"org-agenda" :ARGS (:FROM "2026-11-19")', ["no argument from", ":EXPLANATION is missing"]),
+    ('"agenda" :ARGS (:FROM "2026-11-19")', [":EXPLANATION", "There is no tool agenda", "no argument from", "- org-agenda("]),
+    ('"org-agenda" :ARGS (:START "2026-11-19")', [":EXPLANATION"])])
+async def test_all_that_is_wrong_with_a_call_is_told_at_once(tmp_path, call, told):
+    "A model has three attempts. One that mends a fault at a time had used them up before its call was right."
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "a.org").write_text("* TODO Rent\nDEADLINE: <2026-11-20 Fri>\n")
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    prompts, answers = [], iter([f"(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL {call}))", "All right."])
+    def model(prompt, system_prompt):
+        prompts.append(system_prompt.partition("REJECTED")[2])
+        return next(answers)
+    agent.backends.register("model", model, inline=True)
+    await agent.handle("what is on?")
+    assert all(each in prompts[1] for each in told) and prompts[1].count(":EXPLANATION") == 1, prompts[1]
+    await agent.close()

@@ -146,7 +146,7 @@ def test_binary_settings_file_warns_line_by_line(place):
 
 def test_a_pipe_does_not_hold_up_the_start(place):
     os.mkfifo(place / ".config/passepartout/.env")
-    assert "no regular file" in load(place).warnings[0]
+    assert "not a regular file" in load(place).warnings[0]
 
 
 def test_xdg_directories(place):

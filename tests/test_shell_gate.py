@@ -1025,6 +1025,28 @@ def test_what_is_lost_at_once_has_to_be_confirmed(line, roots):
     assert judge_command(line, roots, HOME).level == CONFIRM
 
 
+ENDS = ["kill -9 -1", "kill -s KILL -- -1", "kill 1", "sudo kill -9 -1", "bash -c 'kill -9 -1'", "ssh host 'kill -9 -1'", "timeout 5 kill -KILL -1", "busybox kill -9 -1", "ls; kill -9 -1", "pkill -9 -u ana", "pkill -f ''", "killall -u ana", "fuser -km src",
+        "iptables -F", "sudo ip6tables -t nat -X", "iptables-legacy --flush", "userdel ana", "deluser ana", "groupdel x", "init 0", "telinit 6", "systemctl rescue", "systemctl start poweroff.target", "loginctl kill-user ana", "tmux kill-server", "docker compose down -v",
+        "docker-compose -f a.yml down --volumes", "git rm -rf src", "git merge --abort", "git prune", "git mv -f a b", "git submodule deinit -f x", "apt autoremove", "pacman -Rns x", "rpm -e x", "curl -XDELETE https://h/x", "wget --method=DELETE https://h/x", "psql -c 'begin; drop table x'",
+        "mysql -e'drop database x'", "psql -c 'alter table x drop column y'", "zfs rollback x@y", "virsh undefine x", "rclone sync a b:", "npm unpublish x", "passwd -d ana", "at -r 1", "atrm 1", "fallocate -p -l 9 src/main.py", "setfacl -R -b src", "newtool --x /dev/nvme0n1p1", "zpool add tank /dev/sdb", "terraform apply -auto-approve"]
+
+@pytest.mark.parametrize("line", ENDS)
+def test_what_ends_everything_or_leaves_no_copy_has_to_be_confirmed(line, roots):
+    assert judge_command(line, roots, HOME).level == CONFIRM
+
+
+@pytest.mark.parametrize("line", ["kill 4711", "kill -9 4711", "kill -1 4711", "pkill -f myserver", "pkill -STOP java", "pkill -u ana python", "killall -9 firefox", "fuser -k 8000/tcp", "systemctl stop nginx", "systemctl disable sshd", "systemctl restart nginx", "service ssh stop", "sysctl -w kernel.panic=1", "ip link set eth0 down", "iptables -L -n",
+                                  "docker stop x", "docker compose up -d", "docker compose down", "git rm --cached a", "git rm a", "git mv a b", "git merge main", "git revert HEAD", "git notes add -m x", "git commit -m 'del x'", "git submodule update --init", "rclone copy a b:", "tmux new -d", "make clean", "pacman -Syu", "rpm -ivh x.rpm",
+                                  "curl -XPOST https://h/x", "psql -c 'select dropped from x'", "newtool /dev/null", "mount /dev/sdb1 src", "fallocate -l 9 new", "passwd ana", "useradd ana", "terraform plan", "mdadm --detail /dev/md0", "fsck -n /dev/sda1", "tune2fs -l /dev/sda1"])
+def test_what_another_command_brings_back_is_asked_about(line, roots):
+    assert judge_command(line, roots, HOME).level == ASK
+
+
+@pytest.mark.parametrize("line", ["mdadm --zero-superblock /dev/sda", "nvme format /dev/nvme0n1", "fsck -y /dev/sda1", "e2fsck -fy /dev/sda1", "tune2fs -O ^x /dev/sda1", "xfs_repair -L /dev/sda1", "debugfs -w /dev/sda1", "grub-install /dev/sda", "sudo resize2fs /dev/sda1", "userdel -r ana", "userdel -fr ana", "deluser --remove-home ana", "bash -c 'userdel -r ana'", "setfacl -Rb /usr"])
+def test_no_disk_and_no_home_folder_of_somebody_is_changed(line, roots):
+    assert judge_command(line, roots, HOME).level == DENY
+
+
 @pytest.mark.parametrize("line", ["crontab -l", "crontab -u r -l", "python3 -m venv venv", "python3 -m venv .venv", "python3 -m zipfile -c a.zip /usr/share", "python3 -m http.server", "psql -c 'select 1'", "git commit -m 'drop table x'", "rm_old ${x:0:4}", "ssh host 'ls > /tmp/x'", "ssh host 'ls > /dev/null'", "sgdisk -p /dev/sda", "echo \"delete from x\" > new"])
 def test_what_only_sounds_like_a_loss_is_asked_about(line, roots):
     assert judge_command(line, roots, HOME).level == ASK

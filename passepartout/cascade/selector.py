@@ -45,7 +45,7 @@ class Tiers:
         self.last = None, "large"            # it is asked for each provider, and reading a sentence takes longer than all the rest
 
     def tier(self, context: Any) -> str:
-        "The tier for a signal; large for one of no known kind, and for what is no signal."
+        "The tier for a signal; large for one of no known kind, and for what is not a signal."
         if self.last[0] is not context: self.last = context, self.judged(context)
         return self.last[1]
 

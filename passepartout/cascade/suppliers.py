@@ -85,7 +85,7 @@ def register_backend(agent, name: str, fn: Callable, *, inline: bool = False, lo
 
     It answers with a text or `{status: success, content: …}`; at anything else, and at an exception, the next one in the cascade is asked. `inline`: quick enough
     for the event loop, where others get a thread. `local`: it runs on this machine and sends what it is given nowhere. `blind`: it reads nothing but the request.
-    `breaker`: what remembers its failures. Raises `PassepartoutError` when `fn` is no function."""
+    `breaker`: what remembers its failures. Raises `PassepartoutError` when `fn` is not a function."""
     agent.backends.register(name, fn, inline=inline, local=local, blind=blind, breaker=breaker)
 
 # %% ../../nbs/cascade/13h_suppliers.ipynb #90bbde25

@@ -123,7 +123,7 @@ def vault_findings(memex: Root) -> Iterator[Finding]:
                       f"Write it with the task, as in: todo call Ana {wanted[:40]}. “tasks tagged {wanted[:40].lstrip('#')}” lists those that have it.", "note")
     if other := [sign for sign, done in signs.items() if STATES.get(sign, ("", None))[1] != done]:
         yield Finding(f"Obsidian's Tasks has statuses that are read in another way here: {listed([f'[{sign}]' for sign in other], 20)}.",
-                      f"Known are {', '.join(f'[{sign}]' for sign in STATES)}; a box with another sign is no task.", "Choose one of these for tasks that the agent shall know.", "note")
+                      f"Known are {', '.join(f'[{sign}]' for sign in STATES)}; a box with another sign is not a task.", "Choose one of these for tasks that the agent shall know.", "note")
 
 # %% ../../nbs/checkup/19bh_notecheck.ipynb #3295e72f
 def check_notes(patient: Patient) -> Iterator[Any]:

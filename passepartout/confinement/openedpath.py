@@ -59,12 +59,12 @@ class Described(Held):
 
     @property
     def sensitive(self) -> str:
-        "Why it is no ordinary file, as the end of a sentence; empty when it is one."
+        "Why it is not an ordinary file, as the end of a sentence; empty when it is one."
         return sensitive_in(self.root, self.relative, self.kind != "missing")
 
 # %% ../../nbs/confinement/10i_openedpath.ipynb #b7a9a113
 def sensitive_in(root: Root, relative: str, there: bool = True) -> str:
-    "Why what lies there beneath `root`, or would if it were `there`, is no ordinary file, as the end of a sentence; empty when it is one."
+    "Why what lies there beneath `root`, or would if it were `there`, is not an ordinary file, as the end of a sentence; empty when it is one."
     if among(relative, root.own): return "is part of the agent itself"
     return sensitive(relative) or (short_name(relative if there else relative.rpartition("/")[0]) if "~" in relative else "")
 

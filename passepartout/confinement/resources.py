@@ -42,7 +42,7 @@ def _locate(roots: Sequence[Root], text: str) -> tuple[Root, list[str]]:
 
 # %% ../../nbs/confinement/11_resources.ipynb #8fd487d8
 def _check_text(text: str) -> None:
-    "Refuse a text that can be no path: too long, with control characters, or with what no encoding can carry."
+    "Refuse a text that cannot be a path: too long, with control characters, or with what no encoding can carry."
     if len(text) > 4095: raise _too_long(text)
     if not text.isprintable() and any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029" for c in text):
         raise PathRefused(f"The path {shown(text)} contains control characters; no note is named like that.", "name")
@@ -182,7 +182,7 @@ class Place(NamedTuple):
 
 # %% ../../nbs/confinement/11_resources.ipynb #1bb3136b
 def where(roots: Sequence[Root], text: str) -> Place:
-    "What `text` names beneath one of `roots`. PathRefused when it leads outside, or is no path."
+    "What `text` names beneath one of `roots`. PathRefused when it leads outside, or is not a path."
     root, parts = _locate(roots, text)
     try: place = search_fast(root, parts, False) or search(root, parts)
     except OSError as err:

@@ -32,7 +32,7 @@ def schema_of(tool: Tool) -> str:
 
 # %% ../../nbs/consent/17da_attestations.ipynb #baa2ba84
 def said_shape(fields: Sequence[str]) -> Any:
-    "The shape that is said by words such as `each.id each.from=sender`. `EndorsementRefused` for what is no field."
+    "The shape that is said by words such as `each.id each.from=sender`. `EndorsementRefused` for what is not a field."
     tree: dict[str, Any] = {}
     for word in fields:
         path, equals, kind = word.partition("=")

@@ -152,7 +152,7 @@ def read_until(text: str, now: datetime) -> tuple[datetime, str]:
     text = text.strip()
     try: end, rest = _span(text, now) or _until(text, now)
     except (TypeError, ValueError, OverflowError):
-        raise GrantRefused(f"“{visible(text)[:40]}” is no time. Say: for 1 hour, until 18:00, or until 2026-11-21.") from None
+        raise GrantRefused(f"“{visible(text)[:40]}” is not a time. Say: for 1 hour, until 18:00, or until 2026-11-21.") from None
     if not now < end <= now + LONGEST:
         raise GrantRefused(f"That is {'past' if end <= now else 'longer than 30 days'}. What should always hold is a rule for rules.ini.")
     return end, rest

@@ -25,7 +25,7 @@ from typing import Sequence
 from ..agenda import first_turn_only, is_habit, live_expressions
 from .identity import Heading, headings, own_hashes, tree_hashes
 from ..lazy import Regex
-from ..org import Node, Outline, behind_links, other_names, plain_text
+from ..org import Node, Outline, link_targets, other_names, plain_text
 from ..outline.properties import said_text
 from ..search import RUNS, fold
 from ..outline.diarydates import Expression, diary_dates
@@ -267,7 +267,7 @@ def file_entry(outline: Outline) -> FileEntry:
         title, mine, above, facts = index_text(called) if at else name, index_text(tags) if tags else "", below[up], facets(node, handed[at])
         if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine)
         body, spans = body_of(outline, node)
-        if shown != node.title: body = f"{behind_links(node.title)}\n{body}"
+        if shown != node.title: body = f"{link_targets(node.title)}\n{body}"
         words.append((title, mine, index_text(f"{said_text(outline, node)}{body}" if node.properties else body), above, name, facts))
         rows.append(Row(at, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title, tags, own[at], tree[at],
                         words_key(own[at], title, mine, above, name, facts), None if node.title.isascii() else " ".join(index_words(shown))))

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/indexing/finding.html.md"""
 __all__ = ['UPWARD', 'ALL_UPWARD', 'COLUMNS', 'EXPRESSION', 'GROUPS', 'lineage', 'lineages', 'own_tags', 'note_text', 'best_line',
            'make_hits', 'is_org', 'find_indexed', 'make_found', 'private_sections', 'read_private', 'why_not',
            'undated', 'nearest', 'agenda_indexed', 'items_of', 'date_rows', 'full_item', 'broken_indexed', 'tags_at',
-           'open_indexed', 'open_lineage', 'open_facts', 'project_row', 'IndexedNotes', 'serves']
+           'tags_indexed', 'open_indexed', 'open_lineage', 'open_facts', 'project_row', 'IndexedNotes', 'serves']
 
 # %% ../../nbs/indexing/08j_finding.ipynb #560055d3
 import json
@@ -202,7 +202,7 @@ GROUPS = ("repeat IS NULL AND kind IN (0, 1) AND day BETWEEN :start AND :end",
 def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: int = 14, folder: str = ".", most: int | None = None,
                    private: Sequence[str] = ()) -> list[Item]:
     """What `agenda.agenda` lists, from the index. Items that are not among the `foremost` have no title, tags and headings, unless one of the tags
-    `private` applies to them. `PassepartoutError` for a range that is no range."""
+    `private` applies to them. `PassepartoutError` for a range that is not a range."""
     check_range(start, end)
     def look():
         items = sorted(dict.fromkeys(items_of(index, date_rows(index, start, end, today, warn, folder), start, end, today, warn)),
@@ -260,6 +260,14 @@ def tags_at(index: Index, file: str, line: int) -> tuple[str, ...]:
     row = index.db.execute("SELECT file, place FROM node WHERE file = (SELECT id FROM file WHERE path = ?) AND line <= ? ORDER BY "
                            "place DESC LIMIT 1", (file, max(1, line))).fetchone()
     return own_tags(lineage(index, *row, {})) if row else ()
+
+# %% ../../nbs/indexing/08j_finding.ipynb #3c55dc85
+def tags_indexed(index: Index, folder: str = ".") -> list[tuple[str, tuple[str, ...]]]:
+    "(file, set of tags) of what headings, or the files themselves, have of their own in a folder, each once."
+    inside = folder.rstrip("/") + "/" if folder not in (".", "") else ""
+    rows = index.guarded(lambda: index.db.execute("SELECT DISTINCT f.path, n.tags FROM node n JOIN file f ON f.id = n.file WHERE n.tags <> '' "
+                                                  "AND (f.path = ? OR substr(f.path, 1, ?) = ?)", (folder, len(inside), inside)).fetchall())
+    return sorted((file, tuple(tags.split())) for file, tags in rows)
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d7d54b6f
 def open_indexed(index: Index, folder: str = ".") -> tuple[list[Item], Projects]:
@@ -332,6 +340,10 @@ class IndexedNotes:
     def tags_at(self, file: str, line: int) -> tuple[str, ...]:
         "The tags that apply to a line of a file."
         return self.index.reading(tags_at, self.index, file, line)
+
+    def tags(self) -> list[tuple[str, tuple[str, ...]]]:
+        "(file, set of tags) of what headings, or the files themselves, have of their own, each once."
+        return tags_indexed(self.index, self.folder)
 
     def report(self) -> str:
         "What was left out or is in doubt."

@@ -113,7 +113,7 @@ WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", 
 
 # %% ../../nbs/indexing/08i_query.ipynb #4862dde4
 def read_days(text: str, today: date) -> tuple[int, int]:
-    "The first and last day (counted from the year 1) that `text` allows. QueryError when it is no date."
+    "The first and last day (counted from the year 1) that `text` allows. QueryError when it is not a date."
     if ".." in text:
         first, last = text.split("..", 1)
         return read_days(first, today)[0] if first else FIRST, read_days(last, today)[1] if last else LAST
@@ -334,7 +334,7 @@ def misread(query: str) -> str:
 SAID = {"tag": "is tagged “{}”", "todo": "has the state {}", "priority": "has the priority {}", "prop": "has the property {}", "file": "stands in a file called “{}”",
         "title": "is called “{}”", "body": "says “{}”", "due": "is due {}", "scheduled": "is planned for {}", "closed": "was done {}", "on": "is on {}", "links": "links to “{}”", "changed": "was changed {}"}
 DATES = ("due", "scheduled", "closed", "on", "changed")
-STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is no task", "given-up": "was given up"}
+STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is not a task", "given-up": "was given up"}
 
 # %% ../../nbs/indexing/08i_query.ipynb #cb169ada
 def has_filter(query: str) -> bool:

@@ -75,7 +75,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict:
     return found
 
 # %% ../../nbs/net/11cb_eventstream.ipynb #89daf80a
-def _no_number(text: str): raise ValueError(f"{text} is no number")
+def _no_number(text: str): raise ValueError(f"{text} is not a number")
 
 _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_constant=_no_number)
 _QUICK = json.JSONDecoder(strict=False, parse_constant=_no_number)

@@ -110,7 +110,7 @@ async def _request(address: WebAddress, number: str, headers: Mapping[str, str] 
     except httpx.TimeoutException: raise WebFailed(f"{address.host} did not answer in time.") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         raise WebFailed(f"{address.host} could not be read: "
-                        f"{'its certificate is not valid' if 'certificate' in str(error).lower() else 'the connection could not be made' if isinstance(error, httpx.ConnectError) else 'the connection broke, or what came is no answer of a web server'}.") from error
+                        f"{'its certificate is not valid' if 'certificate' in str(error).lower() else 'the connection could not be made' if isinstance(error, httpx.ConnectError) else 'the connection broke, or what came is not an answer of a web server'}.") from error
 
 # %% ../../nbs/net/11d_webclient.ipynb #4e7c72c8
 async def _answer(response: Any, limits: Limits) -> Answer:

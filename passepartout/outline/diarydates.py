@@ -49,7 +49,7 @@ UNCOUNTED = -1
 # %% ../../nbs/outline/08ac_diarydates.ipynb #dae34283
 def anniversary(year: int | None, month: int, day: int) -> Meaning:
     "The years that have passed, on this day of each year."
-    date(year or 2000, month, day)                     # a day that no calendar has is no date
+    date(year or 2000, month, day)                     # a day that no calendar has is not a date
     def meaning(at: date) -> int | None:
         years = 100 if year is None else at.year - year
         on = (3, 1) if (month, day) == (2, 29) and not isleap(at.year) else (month, day)
@@ -255,7 +255,7 @@ _ICAL_DAYS, _STARTED = ("SU", "MO", "TU", "WE", "TH", "FR", "SA"), Regex(r"DTSTA
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #31e2d1bb
 def day_said(said: object, otherwise: date | None = None) -> date:
-    "The day that a property says, or `otherwise` for none. `ValueError` for what is no day."
+    "The day that a property says, or `otherwise` for none. `ValueError` for what is not a day."
     if not said and otherwise: return otherwise
     if not (found := _ISO.search(str(said))): raise ValueError("no day")
     return date(*map(int, found.groups()))

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/outline/insertions.html.md"""
 
 # %% auto #0
 __all__ = ['WIDE', 'MARGIN', 'LEADS', 'MARKED', 'inserted', 'grown', 'own_end', 'body_lines', 'insert_headline', 'insert_org',
-           'is_quoted', 'list_joined', 'behind_quote', 'markdown_place', 'beside', 'insert_bullet', 'insert_markdown',
+           'is_quoted', 'list_joined', 'after_quote', 'markdown_place', 'beside', 'insert_bullet', 'insert_markdown',
            'insert_subtask']
 
 # %% ../../nbs/outline/08fca_insertions.ipynb #84ce8ec2
@@ -113,7 +113,7 @@ def list_joined(outline: Outline, node: Node) -> list[Node]:
     return [n for n in tasks if not is_quoted(outline, n)] or tasks
 
 # %% ../../nbs/outline/08fca_insertions.ipynb #feb563ef
-def behind_quote(outline: Outline, node: Node) -> int:
+def after_quote(outline: Outline, node: Node) -> int:
     "The end of the call-out in which the task `node` stands."
     at = node.end
     while outline.text[at:at + 1] and MARGIN.match(outline.text, at)[0].strip(" \t"): at = line_span(outline.text, at)[1]

@@ -118,7 +118,7 @@ def links(outline: Outline, node: Node) -> list[Link]:
 
 # %% ../../nbs/outline/08k_links.ipynb #3baa1fd7
 def org_link(outline: Outline, m: re.Match) -> tuple | None:
-    "((kind, target, option), label, end, embed) of one match, or None when it is no link after all."
+    "((kind, target, option), label, end, embed) of one match, or None when it is not a link after all."
     if m["target"]: return read_target(ESCAPED.sub(r"\1", " ".join(m["target"].split("\n")).strip())), m["label"], m.end(), False
     address = plain_address(m)
     return address and (read_target(address), None, m.end() if m["angle"] else m.start() + len(address), False)

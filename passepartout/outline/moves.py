@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from ..capture import line_ending
-from .insertions import behind_quote, inserted, is_quoted, list_joined, own_end
+from .insertions import after_quote, inserted, is_quoted, list_joined, own_end
 from .logbook import inherited, log_change, log_time, logging_of, with_note
 from ..org import Node, Outline, inside, plain_text
 from .rewrite import RewriteError, ending_at, facts, line_span, replaced, reread, set_property
@@ -52,7 +52,7 @@ def arrival(outline: Outline, target: Node, other: Outline, node: Node) -> tuple
         raise RewriteError("A heading or task is moved below a heading or into a file; nothing was moved. Name one of these.")
     if node.kind == "heading": return target.end, target.after, target.level + 1
     tasks = list_joined(outline, target)
-    if tasks: return behind_quote(outline, tasks[-1]) if is_quoted(outline, tasks[-1]) else tasks[-1].end, tasks[-1].after, 0
+    if tasks: return after_quote(outline, tasks[-1]) if is_quoted(outline, tasks[-1]) else tasks[-1].end, tasks[-1].after, 0
     return own_end(outline, target), target.index + 1, 0
 
 # %% ../../nbs/outline/08fd_moves.ipynb #39caa7bb

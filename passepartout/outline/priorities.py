@@ -22,7 +22,7 @@ def letter_of(text: str) -> str:
     "A priority as it is written, empty for none. `RewriteError` for what Org would not read as one."
     letter = text.strip().strip("[#]").upper()
     if letter and not re.fullmatch(r"[A-Z]|[1-5]?[0-9]|6[0-4]", letter, re.ASCII):
-        raise RewriteError(f"{text[:20]!r} is no priority; use A, B or C. Nothing was changed.")
+        raise RewriteError(f"{text[:20]!r} is not a priority; use A, B or C. Nothing was changed.")
     return letter
 
 # %% ../../nbs/outline/08fba_priorities.ipynb #27fe81c2

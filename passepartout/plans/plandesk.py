@@ -145,7 +145,7 @@ def with_step(state: PlanState, place: int, text: str, tools: Any) -> tuple[Any,
         words = leaves(step)
     else:
         tool = tools.get(str(steps[place - 1].get("call")))
-        if tool is None: raise PassepartoutError(f"Step {place} is no call of a tool; write it anew as a property list.")
+        if tool is None: raise PassepartoutError(f"Step {place} is not a call of a tool; write it anew as a property list.")
         args = said_arguments(tool, text)
         step, words = {**steps[place - 1], "args": {**(steps[place - 1].get("args") or {}), **args}}, leaves(args)
     steps[place - 1] = step
@@ -239,7 +239,7 @@ class PlanRestarter(PlanResumer):
         "The arguments that the person gives the step that stands. Raises `PassepartoutError`."
         if isinstance(value, Mapping) or not value: return dict(value or {})
         if (tool := self.tools.get(state.tool)) is None:
-            raise PassepartoutError(f"Step {state.at} is no call of a tool; leave it out, or give its value.")
+            raise PassepartoutError(f"Step {state.at} is not a call of a tool; leave it out, or give its value.")
         return said_arguments(tool, str(value))
 
     async def skip(self, approval: str, session: str = "main", source: str = "cli") -> Reply:

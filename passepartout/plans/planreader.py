@@ -123,7 +123,7 @@ class WordReader(ExpressionReader):
         return tuple(value)
 
     def word(self, kind: str, value: Any, scope: Mapping[str, Known]) -> Any:
-        "A part that is no expression: a text, a name, one of some words, a whole number, a flag."
+        "A part that is not an expression: a text, a name, one of some words, a whole number, a flag."
         if kind == "flag": return True if value else None
         if kind == "bound":
             if type(value) is not int or not 1 <= value <= MOST_ROUNDS:

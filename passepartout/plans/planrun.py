@@ -53,7 +53,7 @@ def as_number(value: Value) -> Decimal:
     "The number that a value is. Raises `PlanStopped`."
     data = value.data
     if isinstance(data, bool) or not isinstance(data, (int, float, Decimal)) or data != data or abs(data) > MOST_NUMBER:
-        raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no number that can be computed with.")
+        raise PlanStopped(f"{str(plain_data(value))[:60]!r} is not a number that can be computed with.")
     return Decimal(str(data))
 
 # %% ../../nbs/plans/12q_planrun.ipynb #92a0d37d
@@ -69,7 +69,7 @@ def as_list(value: Value) -> list[Value]:
     "The items that a value has; nothing is an empty list. Raises `PlanStopped`."
     if value.data is None: return []
     try: found = items(value)
-    except PassepartoutError: raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no list.") from None
+    except PassepartoutError: raise PlanStopped(f"{str(plain_data(value))[:60]!r} is not a list.") from None
     if len(found) > MOST_ITEMS: raise PlanStopped(f"A list has {len(found):,} items; {MOST_ITEMS:,} are allowed.")
     return found if value.chosen == PERSON else [chosen_in(value, each) for each in found]
 

@@ -156,8 +156,8 @@ def counted(*numbers: Any) -> list[int]:
 
 # %% ../../nbs/providers/dialect.ipynb #51835b7b
 def take(dialect: Dialect, heard: Heard, data: Any) -> bool | None:
-    "Give a piece to its dialect. `HttpFailed` when it reports an error or is no piece."
-    if not isinstance(data, dict): raise HttpFailed("a piece of the answer is no object", 200, begun=bool(heard.size))
+    "Give a piece to its dialect. `HttpFailed` when it reports an error or is not a piece."
+    if not isinstance(data, dict): raise HttpFailed("a piece of the answer is not an object", 200, begun=bool(heard.size))
     if data.get("error"):
         code = data["error"].get("code") if isinstance(data["error"], dict) else None
         raise HttpFailed("it broke off with an error", code if isinstance(code, int) and 400 <= code < 600 else 500,

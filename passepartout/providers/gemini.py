@@ -75,7 +75,7 @@ _STOPS = {"STOP": "end", "MAX_TOKENS": "length",
                            "MISSING_THOUGHT_SIGNATURE", "CONTINUATION", "OTHER"))}
 
 def _part(heard: Heard, part: dict) -> bool:
-    "Take in a part of the answer that is no thought: text, or the first call of a function, which comes whole."
+    "Take in a part of the answer that is not a thought: text, or the first call of a function, which comes whole."
     call = part.get("functionCall")
     if call and isinstance(call.get("args"), dict):
         return not heard.call and heard.takes(0, None, call.get("name")) and heard.add(heard.call, json.dumps(call["args"]))

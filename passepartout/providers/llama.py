@@ -27,14 +27,14 @@ from ..conditions import PassepartoutError
 
 # %% ../../nbs/providers/llama.ipynb #107acc90
 def problem_with(path: Path) -> str | None:
-    "Why `path` can be no model, in a sentence, or `None`."
+    "Why `path` cannot be a model, in a sentence, or `None`."
     path = Path(path).expanduser()
     try:
         if path.is_dir(): return f"{path} is a folder. gguf_file names one file, whose name ends in .gguf"
         with open(path, "rb") as file: head = file.read(4)
     except FileNotFoundError: return f"there is no file {path}. Correct gguf_file in the settings"
     except OSError as error: return f"{path} cannot be read ({error.strerror})"
-    return None if head == b"GGUF" else f"{path} is no model in the format GGUF" + (": it is empty" if not head else "")
+    return None if head == b"GGUF" else f"{path} is not a model in the format GGUF" + (": it is empty" if not head else "")
 
 # %% ../../nbs/providers/llama.ipynb #219d7cc7
 CONTEXT = 16_384                       # tokens that a question and its answer may have together

@@ -112,7 +112,7 @@ def printed_proposal(value: Any) -> str:
     if action != "call": raise ValueError(f"there is no action {action[:40]!r}")
     tool, args = value.get("tool"), value.get("args")
     if not isinstance(tool, str) or not _NAME.fullmatch(tool): raise ValueError("it names no tool")
-    if args is not None and not isinstance(args, dict): raise ValueError("its arguments are no object")
+    if args is not None and not isinstance(args, dict): raise ValueError("its arguments are not an object")
     payload = {"action": "CALL", "tool": Text(tool), "args": {name: plain
                                                               for key, v in (args or {}).items()
                                                               if (plain := _plain(name := key.lstrip(":"), v)) is not None}}
@@ -135,11 +135,11 @@ def call_told(tool: str, value: dict) -> dict:
 
 # %% ../../nbs/providers/proposals.ipynb #b208543c
 def as_told(value: Any, depth: int = 0) -> dict:
-    "A proposal with the fields that a model was told of, from any of the forms in which models write it. `ValueError` when it is no object."
+    "A proposal with the fields that a model was told of, from any of the forms in which models write it. `ValueError` when it is not an object."
     if depth > 8: raise ValueError("it is nested too deeply")
     if isinstance(value, list) and len(value) == 1: value = value[0]
     if isinstance(value, list): raise ValueError(f"there are {len(value)} of them, and one is read")
-    if not isinstance(value, dict): raise ValueError("it is no object")
+    if not isinstance(value, dict): raise ValueError("it is not an object")
     value = {str(name).lower().lstrip(":"): each for name, each in value.items()}
     if isinstance(value.get("action"), str): value["action"] = value["action"].lstrip(":")
     for inner in ("proposal", "payload", "tool_calls", "function"):
@@ -157,7 +157,7 @@ def as_told(value: Any, depth: int = 0) -> dict:
 def printed_plan(value: dict) -> str:
     "The property list of a plan in JSON. `ValueError` says what is wrong with it; whether its steps fit is for the reader of plans."
     if not isinstance(steps := value.get("steps"), list) or not all(isinstance(each, dict) for each in steps):
-        raise ValueError("its steps are no list of objects")
+        raise ValueError("its steps are not a list of objects")
     why = value.get("explanation")
     return write_plist({"type": "PLAN", **({"explanation": Text(why)} if isinstance(why, str) and why.strip() else {}),
                         "steps": [_form(each) for each in steps]})
@@ -174,7 +174,7 @@ def _form(value: Any, depth: int = 0) -> Any:
 
 # %% ../../nbs/providers/proposals.ipynb #29c7a743
 def _key(name: str) -> bool:
-    if not _NAME.fullmatch(name): raise ValueError(f"{name[:40]!r} is no name")
+    if not _NAME.fullmatch(name): raise ValueError(f"{name[:40]!r} is not a name")
     return True
 
 # %% ../../nbs/providers/proposals.ipynb #a16bcb0a

@@ -88,8 +88,8 @@ def load_script(source: str | Path) -> str:
         raise ScriptError(f"{str(path)[:200]!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     try: text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ScriptError(f"{path.name} is no text file (byte {error.start} is not UTF-8). A script is plain text.") from None
-    if "\0" in text: raise ScriptError(f"{path.name} is no text file: it holds zero bytes. A script is plain text.")
+        raise ScriptError(f"{path.name} is not a text file (byte {error.start} is not UTF-8). A script is plain text.") from None
+    if "\0" in text: raise ScriptError(f"{path.name} is not a text file: it holds zero bytes. A script is plain text.")
     return text
 
 # %% ../../nbs/providers/scripted.ipynb #7b672a8d

@@ -131,7 +131,7 @@ def _stands_for(value: str, marked: bool) -> bool:
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #3ace3e7e
 def _is_form(value: str) -> bool:
-    "Has `value` the form of something that is no secret? Forty characters of base64 are no path, whatever slashes they hold."
+    "Has `value` the form of something that is not a secret? Forty characters of base64 are not a path, whatever slashes they hold."
     if _DATED.match(start := value[:64]): return True
     return _NOT_A_VALUE.search(start) is not None and not (_BASE64.fullmatch(value) and any(map(str.isdigit, value)) and not value.islower())
 
@@ -215,7 +215,7 @@ _SELDOM = """42126425363121827110345545 36563788368367369446388958 1745267227335
 _PAIRS = {chr(97 + a) + chr(97 + b): int(digit) for a, row in enumerate(_SELDOM) for b, digit in enumerate(row)}
 
 def strangeness(word: str) -> float:
-    "How seldom the letters of `word` follow one another in any language, from 0 to 9 on average. What is no letter of ASCII is passed over."
+    "How seldom the letters of `word` follow one another in any language, from 0 to 9 on average. What is not a letter of ASCII is passed over."
     letters = [c for c in word.lower() if "a" <= c <= "z"]
     return sum([_PAIRS[a + b] for a, b in zip(letters, letters[1:])]) / max(len(letters) - 1, 1)
 
@@ -230,7 +230,7 @@ def unspoken(word: str, least: int = 16) -> bool:
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #56f5d2ae
 def no_name(value: str) -> bool:
-    "Is `value` a row of letters that no programmer would give to a variable (thirty that are no word, twenty that nobody could say), or the same joined by `-` and `_`?"
+    "Is `value` a row of letters that no programmer would give to a variable (thirty that are not words, twenty that nobody could say), or the same joined by `-` and `_`?"
     bare = value.replace("-", "").replace("_", "").rstrip("=")
     if not (bare.isascii() and bare.isalpha()) or len(bare) < 20 or len(set(bare)) < 12: return False
     changes = sum(a.isupper() != b.isupper() for a, b in zip(bare, bare[1:]))
@@ -273,7 +273,7 @@ def _value_at(text: str, tail: Any, head: Any) -> tuple[str, int, bool] | None:
     value = _VALUE.match(text, head.end())
     if value is None: return None
     if value[2] is not None: return value[2].rstrip("\\"), value.start(2), True
-    if tail and tail[3] in (",", "(", ""): return None                           # an argument that is no text
+    if tail and tail[3] in (",", "(", ""): return None                           # an argument that is not text
     if tail and tail[3] == "|" and "|" not in text[head.end():head.end() + 80]: return None
     found = re.split(r"[<]|\\[nrt\"']", value[3])[0].rstrip(",;)}]|*~\\:.")
     if mark := _ENTITY.match(found): return found[mark.end():].partition("&")[0], value.start(3) + mark.end(), True

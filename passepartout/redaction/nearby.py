@@ -1,4 +1,4 @@
-"""What looks random, alone or after a word like *token*
+"""Keys without a form of their own: what looks random, alone or after a word like *token*
 
 Docs: https://example.org/passepartout/redaction/nearby.html.md"""
 

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from ..conditions import PassepartoutError
-from .disguises import LEADS, OFFSET, behind_escapes, folded, in_dumps, plainly, without_colours
+from .disguises import LEADS, OFFSET, escaped_values, folded, in_dumps, plainly, without_colours
 from .knownvalues import Known, Secret
 from ..lazy import Regex
 from .patterns import Finding, TooMuch, linear
@@ -71,7 +71,7 @@ class Finder:
 
     def _rewritten(self, raw: bytes) -> list[Finding]:
         "The known values behind escapes, in doubles of letters and in dumps of files."
-        found = behind_escapes(self.known, raw) if _PERCENT in raw or _BACKSLASH in raw or _AND in raw or _BRACKET in raw and b"]]>" in raw else []
+        found = escaped_values(self.known, raw) if _PERCENT in raw or _BACKSLASH in raw or _AND in raw or _BRACKET in raw and b"]]>" in raw else []
         if not raw.isascii() and linear(LEADS).search(raw) is not None and self.known.find(plainly(raw)):
             plain, places = folded(raw)
             found += [Finding(places[f.start], places[f.end], f.name, True) for f in self.known.find(plain)]

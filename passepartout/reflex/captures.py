@@ -105,6 +105,8 @@ def without_courtesy(text: str) -> str:
 # %% ../../nbs/reflex/captures.ipynb #2e960b11
 _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note",
          "add a note that", "new note", "create a note", "create note", "make note", "write note", "write a note", "start a note", "make a new note", "write a new note", "create a new note", "add a new note", "write down", "jot down", "write down that", "jot down that", "note that",
+         *(f"{verb}{article}{size} note{end}" for verb in ("", "write ", "take ", "make ", "add ") for article in ("", "a ") for size in ("quick", "short", "little") for end in ("", " that")),
+         "write down a note", "write down a note that", "jot down a note", "jot down a note that", "write me a note", "write a note that", "write a note saying", "save a note", "save note", "take note", "make a note of", "take a note of", "take a note that",
          "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down",
          "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
 _TASK = ("todo", "to-do", "- [ ]", "[ ]", "☐", "□", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "make a new task", "create a new task", "add a new task", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",
@@ -116,7 +118,8 @@ _COLON_HEADS = (HEADS | {"task": "task", "idea": "note"}
 _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
 _CALLED, _PLACE_AT_HEAD = Regex(r"(?:called|named|titled|saying)\s+(?=\S)",
                                 re.I), Regex(r"(?:in|into|under|below)\s+(?:the\s+|my\s+)?([\w ]{1,40}?)\s?:\s+(\S.*)", re.I)
-_ABOUT = Regex(r"\s*about\s+(?=\S)", re.I)
+_ABOUT = Regex(r"\s*(?:about|regarding|concerning)\s+(?=\S)", re.I)
+_NOTE_SAID = Regex(r"\bnote(?:\s+to\s+self)?,?\s*\Z", re.I)
 _NO_TITLE = Regex(r"(?:under|below|beneath)\s+(?:[^\s:]+\s*){1,4}", re.I)
 _FILE_AT_HEAD = Regex(r"""(?:in|into|to)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s":]{1,200}\.(?:org|md)))\s?:\s?""", re.I)
 
@@ -220,7 +223,7 @@ def capture(request: Request) -> dict | None:
     if text.strip().lower().rstrip(".!") in ("it", "that", "this") and ":" not in request.text: text = ""       # note it: what?
     if text.strip().lower().rstrip(".!") in ("list", "lists") and ":" not in request.text: return None          # make a todo list
     colon = request.text[:len(request.text) - len(text)].rstrip().endswith(":")
-    if kind == "note" and not colon and ":" in text[:60]: text = _ABOUT.sub("", text, count=1)
+    if kind == "note" and not colon and _NOTE_SAID.search(request.text[:len(request.text) - len(text)]) and (about := _ABOUT.match(text)): text = text[about.end():]
     text = text.strip() if colon else re.sub(r"^(?:[-–:]\s)+", "", text.strip())
     if not colon and request.text[:len(request.text) - len(text)].lower().endswith(" to ") and _FILE_AT_HEAD.match(f"to {text}"): text = f"to {text}"
     file = _FILE_AT_HEAD.match(text)

@@ -52,7 +52,7 @@ def asked_last(request: Request, around: Surroundings) -> dict | None:
 _MORE = Regex(r"(?:(?:show|see|give|tell)(?:\s+me)?\s+)?(?:the\s+)?(?:more|all(?:\s+of\s+them)?|rest|others)(?:\s+please)?|(?:zeige?(?:\s+mir)?\s+)?(?:mehr|alle|den\s+rest)", re.I)
 
 def shown_more(request: Request, around: Surroundings) -> dict | None:
-    "The last search once more, with all that it can show; `None` when the last answer was no search that left something out."
+    "The last search once more, with all that it can show; `None` when the last answer was not a search that left something out."
     if not around.earlier or not _MORE.fullmatch(request.text.strip().rstrip("?!. ")) or " more not shown: " not in around.earlier[-1][1]: return None
     last = asked_last(request, around)
     if not last or last["payload"].get("tool") != "org-find": return None

@@ -215,6 +215,8 @@ _STATED = (
     (r"(?P<what>.+?) (?:ist|beginnt|startet)(?: jetzt| nun| erst| schon| doch| doch erst)? um (?P<words>\d{1,2}(?:[:.]\d\d)?)(?: uhr)?", "{what} is now at {words}"),
     (r"(?:(?:ich )?habe? )?(?P<what>.+?)(?: (?:ist|sind|wurde|wurden))?(?: (?:schon|bereits|jetzt))? (?:gekauft|eingepackt|besorgt)", "check off {what}"))
 _BARE = (
+    (r"(?:(?:schreibe?|mache?|erstelle?) (?:mir |bitte )?)?(?:eine )?(?:neue |kurze )?notiz (?:über|zu|zum|zur) (?P<what>[^:]{1,60}?) ?: ?(?P<words>.+)", "note: {what}: {words}"),
+    (r"(?:schreibe?|mache?|erstelle?) (?:mir |bitte )?eine (?:neue |kurze )?notiz(?:,? dass| über| ?:)? (?P<words>.+)", "note: {words}"),
     (r"(?:neue |eine )?(?:notiz|notiere|notier|merke?(?: dir)?|schreibe? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"),
     (r"(?:neue )?aufgabe (?P<line>.+)", "todo {line}"),
     (r"(?P<line>termin (?:mit|beim?) .+)", "todo {line}"),

@@ -96,7 +96,7 @@ def listen_at(path: Path) -> socket.socket:
     try:
         if path.is_symlink() or path.exists():
             if not stat.S_ISSOCK(os.lstat(path).st_mode):
-                raise DaemonError(f"{path} is no socket, so it is not replaced. Look at it, and move it away.")
+                raise DaemonError(f"{path} is not a socket, so it is not replaced. Look at it, and move it away.")
             path.unlink()
         with short_name(path) as name: made.bind(name)
         os.chmod(path, 0o600)
@@ -124,7 +124,7 @@ def listen_on(port: int) -> socket.socket:
         raise DaemonError(f"Port {port} cannot be used: {why}. Choose another with --port, or do without --tcp.") from error
     except OverflowError as error:
         made.close()
-        raise DaemonError(f"{port} is no port; it is a number from 1 to 65535.") from error
+        raise DaemonError(f"{port} is not a port; it is a number from 1 to 65535.") from error
     made.setblocking(False)
     return made
 

@@ -150,7 +150,7 @@ def exporting() -> Any:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)            # a collector that is gone is no news for the person's terminal
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)            # a collector that is gone is not news for the person's terminal
     made = TracerProvider(resource=Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME") or "passepartout"}))
     made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(timeout=2)))
     return made

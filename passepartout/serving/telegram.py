@@ -72,7 +72,7 @@ class Connected:
         if not endpoint.protected:
             raise GatewayFailed(f"telegram_url is {endpoint.url}, which is not encrypted, so the token is not sent there.", final=True)
         if not token or not all(ch.isalnum() or ch in ":_-" for ch in token) or not token.isascii():
-            raise GatewayFailed(f"{TOKEN} is no token of a bot; @BotFather gives one, as 123456:ABC-DEF.", final=True)
+            raise GatewayFailed(f"{TOKEN} is not a token of a bot; @BotFather gives one, as 123456:ABC-DEF.", final=True)
         self.token, self.url, self.patience, self.http, self.key = (token, endpoint.url, patience, Http(verify),
                                                                     f"telegram {token.partition(':')[0]}")
         self.filter = Silence(token)
@@ -95,7 +95,7 @@ class Calling(Connected):
         except HttpFailed as error: raise refusal(error, self.token) from None
         except PassepartoutError as error: raise GatewayFailed(error.message.replace(self.token, "…")) from None
         if not found or not isinstance(found[0], dict) or found[0].get("ok") is not True:
-            raise GatewayFailed("Telegram answered with something that is no answer of its API. Is telegram_url right?")
+            raise GatewayFailed("Telegram answered with something that is not an answer of its API. Is telegram_url right?")
         return found[0].get("result")
 
 # %% ../../nbs/serving/19n_telegram.ipynb #cf98aa1e

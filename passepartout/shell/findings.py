@@ -93,10 +93,10 @@ def judge_redirections(findings: Findings, command: Simple) -> Simple:
         else:
             if found.kind == "dir" or found.kind == "missing" and (redirect.kind == "read"
                                                                    or not _has_folder(findings, str(redirect.target))):
-                raise Impure(f"{shown(str(redirect.target))} is no file that a redirection could open now")
+                raise Impure(f"{shown(str(redirect.target))} is not a file that a redirection could open now")
             if redirect.kind != "read": _writes(findings, redirect, found)
             elif found.sensitive or found.kind == "other":
-                findings.add(ASK, f"It reads {shown(str(redirect.target))}, which {found.sensitive or 'is no ordinary file'}.")
+                findings.add(ASK, f"It reads {shown(str(redirect.target))}, which {found.sensitive or 'is not an ordinary file'}.")
         made.append(Redirect(redirect.fd, redirect.kind, findings.places.absolute(str(redirect.target))))
     return Simple(command.program, command.argv, command.assignments, tuple(made))
 

@@ -10,7 +10,6 @@ __all__ = ['READ', 'ASK', 'CONFIRM', 'DENY', 'listed', 'scratch', 'outside', 'sp
 
 # %% ../../nbs/shell/harm.ipynb #1ffc5629
 import os
-import re
 from collections.abc import Sequence
 from functools import partial
 from ..lazy import Regex
@@ -18,6 +17,7 @@ from ..oneline import shown
 from ..confinement.roots import PathRefused
 from .altered import altered
 from .changers import alters, options_of
+from .ended import ended
 from .places import Places
 
 # %% ../../nbs/shell/harm.ipynb #cfd1b47f
@@ -37,7 +37,7 @@ def scratch(name: str) -> bool:
     return _SCRATCH.fullmatch(name) is not None
 
 # %% ../../nbs/shell/harm.ipynb #d74f3ef4
-_STREAMS = Regex(r"/dev/(?:null|std(?:in|out|err)|tty|fd/\d{1,3})")           # what a program was given is no file
+_STREAMS = Regex(r"/dev/(?:null|std(?:in|out|err)|tty|fd/\d{1,3})")           # what a program was given is not a file
 _SOMEBODYS = Regex(r"~(?:[A-Za-z_][\w.-]*)?(?:/|$)")
 
 def outside(names: Sequence[str], places: Places) -> str | None:
@@ -70,7 +70,7 @@ def _flags(words: Sequence[str], letters: str, *long: str, valued: str = "") -> 
 
 # %% ../../nbs/shell/harm.ipynb #9c236e10
 def operands_of(words: Sequence[str]) -> list[str]:
-    "The words that are no options."
+    "The words that are not options."
     if "--" in words:
         at = list(words).index("--")
         return [w for w in words[:at] if not w.startswith("-")] + list(words[at + 1:])
@@ -82,6 +82,11 @@ def _rm(words, places):
     if _flags(words, "rR", "--recursive"): return spoils(names, places, "It deletes folders with all they hold:")
     return CONFIRM, f"It deletes {listed(names)}."
 
+# %% ../../nbs/shell/harm.ipynb #8ba05cb3
+def _user(words, places):
+    return ((DENY, f"It deletes the home folder of {listed(operands_of(words))}, which lies outside the folders open to the agent.")
+            if _flags(words, "r", "--remove", "--remove-home", "--remove-all-files", valued="RP") else None)
+
 # %% ../../nbs/shell/harm.ipynb #91969074
 def _dd(words, places):
     targets = [w[3:] for w in words if w.startswith("of=")]
@@ -89,23 +94,44 @@ def _dd(words, places):
 
 # %% ../../nbs/shell/harm.ipynb #d046b329
 _LOOKS = {"fdisk": "-l --list", "sfdisk": "-l -d --list --dump", "gdisk": "-l", "sgdisk": "-p --print -i --info -v --verify", "hdparm": "-I -i -C",
-          "cryptsetup": "luksDump isLuks luksUUID status", "wipefs": ""}
+          "cryptsetup": "luksDump isLuks luksUUID status", "wipefs": "", "mdadm": "-D --detail -E --examine -Q --query -t --test --scan", "tune2fs": "-l", "nvme": "list id-ctrl id-ns smart-log",
+          "xfs_repair": "-n", "debugfs": "", **{name: "-n -N -f -v" for name in ("fsck", "e2fsck", "fsck.ext4", "fsck.ext3", "fsck.ext2", "fsck.vfat", "fsck.fat", "fsck.xfs")}}
+_LOOKS_ALONE = frozenset(("wipefs", "debugfs"))               # these only look as long as no option says otherwise
 
 def _looks(name: str, words: Sequence[str]) -> bool:
     "Whether the program `name` with these `words` only tells what a disk is like."
     told = [w for w in words if not w.startswith("/dev/")]
-    return name in _LOOKS and all(w in _LOOKS[name].split() for w in told) and (bool(told) or name == "wipefs")
+    return (name in _LOOKS and all(w in _LOOKS[name].split() for w in told) and (bool(told) or name in _LOOKS_ALONE)
+            and (not name.startswith(("fsck", "e2fsck")) or not {"-n", "-N"}.isdisjoint(told)))
 
 # %% ../../nbs/shell/harm.ipynb #b4828d40
+_DISK_WORD = Regex(r"(?:\w+=)?/dev/(?:(?:s|h|v|xv)d[a-z]{1,3}\d*|nvme\d\w*|mmcblk\d\w*|md/?\w+|dm-\d+|loop\d+|mapper/(?!control$).+|disk/.+|sg\d+)")
+_HOLDS = frozenset("mount umount udisksctl pmount pumount lsblk blkid smartctl dumpe2fs findmnt df du file stat ls partprobe eject cat head dd od xxd hexdump cmp sha256sum md5sum".split())
+
 def _disk(words, places, name=""):
     if _looks(name, words): return None
     devices = [w for w in words if w.startswith("/dev/")]
     return (DENY, f"It changes the disk {shown(devices[0])}.") if devices else None
 
+# %% ../../nbs/shell/harm.ipynb #915ae5a5
+def _given_disk(base: str, words: Sequence[str]) -> str:
+    "What to say of a program that is given a disk, when nobody knows what it does there."
+    found = next((word for word in words[:64] if len(word) < 200 and _DISK_WORD.fullmatch(word)), "") if base not in _HOLDS else ""
+    return f"It is given the disk {shown(found)}, and what {shown(base)} does there is not known here." if found else ""
+
 # %% ../../nbs/shell/harm.ipynb #865f4f0a
 def _modes(words, places):
     return (spoils(operands_of(words)[1:], places, "It changes the permissions of everything in") if _flags(words, "R", "--recursive")
             else None)
+
+def _attributes(words, places, name=""):
+    named = [each for each in altered(name, words) if each[:1] not in "+="]
+    return spoils(named, places, "It changes the permissions of everything in") if named and _flags(words, "R", "--recursive") else None
+
+# %% ../../nbs/shell/harm.ipynb #5c4baf71
+def _fallocate(words, places):
+    return (spoils(altered("fallocate", words), places, "It overwrites a part of")
+            if _flags(words, "pcz", "--punch-hole", "--collapse-range", "--zero-range", valued="ol") else None)
 
 # %% ../../nbs/shell/harm.ipynb #a6575129
 def _find(words, places):
@@ -211,37 +237,30 @@ def _verbs(words: Sequence[str]) -> range:
 def _git(words, places):
     verb = next((i for i in _verbs(words) if words[i] in ("push", "reset", "clean", "branch", "stash", "checkout", "restore", "switch",
                                                          "tag", "reflog", "gc", "filter-branch", "filter-repo", "worktree", "update-ref",
-                                                         "rebase")), None)
+                                                         "rebase", "rm", "mv", "prune", "read-tree", "checkout-index", "merge", "am", "cherry-pick", "revert",
+                                                         "notes", "replace", "symbolic-ref", "submodule", "lfs")), None)
     if verb is None: return None
     rest, name = words[verb + 1:], words[verb]
     lost = {"push": _flags(rest, "fd", "--force", "--force-with-lease", "--delete", "--mirror", "--prune") or any(w.startswith(("+", ":")) for w in rest),
             "reset": _flags(rest, "", "--hard", "--merge", "--keep"), "clean": not _flags(rest, "", "--dry-run"), "branch": _flags(rest, "dDfM", "--delete", "--force"), "tag": _flags(rest, "df", "--delete", "--force"),
             "stash": bool({"drop", "clear"} & set(rest)), "checkout": "--" in rest or _flags(rest, "f", "--force") or len(operands_of(rest)) > 1 or "." in rest, "restore": True, "switch": _flags(rest, "fC", "--force", "--discard-changes"),
-            "reflog": bool({"expire", "delete"} & set(rest)), "worktree": "remove" in rest, "update-ref": True}.get(name, True)
+            "reflog": bool({"expire", "delete"} & set(rest)), "worktree": "remove" in rest, "update-ref": True, **dict.fromkeys(("rm", "mv", "checkout-index"), _flags(rest, "f", "--force")), **dict.fromkeys(("merge", "am", "cherry-pick", "revert"), "--abort" in rest or "--quit" in rest),
+            "read-tree": _flags(rest, "", "--reset"), "notes": bool({"remove", "prune"} & set(rest)), "lfs": "prune" in rest, "submodule": "deinit" in rest and _flags(rest, "f", "--force"), **dict.fromkeys(("replace", "symbolic-ref"), _flags(rest, "d", "--delete"))}.get(name, True)
     if not lost: return None
     where = options_of(words[:verb], {"-C", "-c", "--git-dir", "--work-tree"})[1]
     far = outside([each for option in ("-C", "--git-dir", "--work-tree") for each in where.get(option, ())], places)
     return (DENY, f"git {name} may discard work in {far}.") if far else (CONFIRM, f"git {name} may discard work that nobody can bring back.")
 
-# %% ../../nbs/shell/harm.ipynb #104dc3a8
-def _crontab(words, places):
-    return (CONFIRM, "It deletes the list of what is done at which time.") if _flags(words, "r", valued="u") else None
-
 # %% ../../nbs/shell/harm.ipynb #02b3f6b6
 _RULES = {**{name: partial(_copies, name=name) for name in ("mv", "cp", "install", "ln", "tee", "sort")}, "rm": _rm, "unlink": _rm, "rmdir": _rm, "dd": _dd, "find": _find, "git": _git,
           "shred": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "truncate": lambda words, places: spoils(operands_of(words), places, "It cuts off"),
-          "srm": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "crontab": _crontab, **{name: _modes for name in ("chmod", "chown", "chgrp")},
+          "srm": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "fallocate": _fallocate, "userdel": _user, "deluser": _user, **{name: _modes for name in ("chmod", "chown", "chgrp")},
+          **{name: partial(_attributes, name=name) for name in ("setfacl", "chattr", "chcon")},
           **{name: partial(_disk, name=name) for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "sgdisk", "cgdisk", "cfdisk", "mke2fs", "pvcreate", "badblocks", "ddrescue",
-                                                          "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
+                                                          "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup", "mdadm", "tune2fs", "resize2fs", "xfs_repair", "xfs_admin", "nvme", "sg_format",
+                                                          "sg_sanitize", "debugfs", "e2label", "ntfsfix", "ntfsresize", "grub-install", "growpart", *(each for each in _LOOKS if each.startswith(("fsck", "e2fsck"))))}}
 
 # %% ../../nbs/shell/harm.ipynb #c8e4e2ce
-_NAMED = frozenset("reboot shutdown halt poweroff wipe purge prune terminate flush vgremove lvremove pvremove vgreduce lvreduce killall5 swapoff".split())
-_SQL = Regex(r"\s*(?:drop\s+(?:table|database|schema|user|role|view|index|column)|delete\s+from|truncate\s+(?:table\s+)?\w|flushall|flushdb)\b", re.I)
-_VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prune|drop|terminate|uninstall|wipe|erase|flush|clear|cleanup|reset"
-               r"|revoke|forget|shutdown|reboot|poweroff|halt|force|overwrite)(?:[-:=/]\S*)?", re.I)
-
-_CONTAINERS = frozenset("docker podman nerdctl docker-compose podman-compose kubectl".split())
-
 def destroys(name: str) -> bool:
     "Whether a program of this name has a rule of its own here, so that its name alone says what is meant."
     return name in _RULES or name.startswith("mkfs") or alters(name)
@@ -281,13 +300,13 @@ def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | N
     return told
 
 # %% ../../nbs/shell/harm.ipynb #f1698ec0
+_NAMED_TOO = frozenset(("userdel", "deluser"))                # their names say as much where the rule says nothing
+
 def _ruled(base: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
     "What the rule for a program says of its words, and the words themselves where there is none."
     if base.startswith("mkfs"): return _disk(words, places)
-    if rule := _RULES.get(base): return rule(words, places)
-    if base in _CONTAINERS: words = [word for word in words if word != "--rm"]              # what goes is the container, made for this
-    if base in _NAMED or any(len(word) < 200 and (word.lower() == "format" or _VERBS.fullmatch(word)) or _SQL.match(word) for word in words[:32]):
-        return CONFIRM, f"{shown(base)} seems to destroy something."
+    if (rule := _RULES.get(base)) and ((found := rule(words, places)) or base not in _NAMED_TOO): return found
+    if said := ended(base, words) or _given_disk(base, words): return CONFIRM, said
     return None
 
 # %% ../../nbs/shell/harm.ipynb #c356ba42

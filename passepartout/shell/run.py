@@ -123,7 +123,7 @@ class OpenedScript:
     "A judged script and the files of its redirections, held open, in the order in which `file_redirects` names them."
     script: Script
     files: tuple[OpenedPath, ...] = ()
-    reads: bool = False                # judged to change nothing: the folders are mounted read-only, and it is no effect
+    reads: bool = False                # judged to change nothing: the folders are mounted read-only, and it is not an effect
 
     def record(self) -> dict:
         "What the ledger holds of it: the exact words of every command, with the programs' paths."

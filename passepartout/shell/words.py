@@ -61,7 +61,7 @@ def _ansi(text: str) -> str:
         code = int(found["oct"], 8) if found["oct"] else int(found["hex"] or found["u"], 16)
         if 32 <= code < 127: raise Impure(f"{found[0]} writes a plain character as a number, which only hides it")
         if not 0 < code < 128 and not (found["u"] and code):
-            raise Impure(f"the escape {found[0]} in $'…' stands for a byte that is no character")
+            raise Impure(f"the escape {found[0]} in $'…' stands for a byte that is not a character")
         return chr(code)
     decoded = _ESCAPE.sub(char, text)
     if bad := bad_character(decoded): raise Impure(f"$'…' hides the character {bad}")

@@ -135,7 +135,7 @@ def main() -> None:
     def say(value: dict) -> None:
         try: data = json.dumps(value).encode()
         except (TypeError, ValueError, RecursionError):
-            data = json.dumps({"n": value.get("n"), "error": "the answer is no plain data"}).encode()
+            data = json.dumps({"n": value.get("n"), "error": "the answer is not plain data"}).encode()
         data = memoryview(data + b"\n")
         while data: data = data[os.write(out, data):]
     job = json.loads(given.readline())

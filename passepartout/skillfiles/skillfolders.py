@@ -31,13 +31,13 @@ RESERVED = (*MANDATORY, "skill-writing")       # names of gates that every agent
 MOST_PAGE = 2_000_000
 
 def read_whole(path: Path, links: bool) -> bytes:
-    "The bytes of a page. `SkillError` when it is no ordinary file, too large, or replaced while it is read."
+    "The bytes of a page. `SkillError` when it is not an ordinary file, too large, or replaced while it is read."
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
         with open(fd, "rb") as file:
             before = os.fstat(fd)
-            if not stat.S_ISREG(before.st_mode): raise SkillError(f"{path.name} is no ordinary file, so it is no skill. Put the page itself there, and no link to it.")
-            if before.st_size > MOST_PAGE: raise SkillError(f"{path.name} has more than {MOST_PAGE // 1_000_000} MB; a page is shorter. Leave out what is no prose, code or test.")
+            if not stat.S_ISREG(before.st_mode): raise SkillError(f"{path.name} is not an ordinary file, so it is not a skill. Put the page itself there, and no link to it.")
+            if before.st_size > MOST_PAGE: raise SkillError(f"{path.name} has more than {MOST_PAGE // 1_000_000} MB; a page is shorter. Leave out what is not prose, code or test.")
             data, after, now = file.read(MOST_PAGE + 1), os.fstat(fd), os.stat(path)
     except OSError as error: raise SkillError(f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}.") from error
     mark = lambda s: (s.st_ino, s.st_size, s.st_mtime_ns)
@@ -55,7 +55,7 @@ def found_pages(folder: SkillFolder) -> tuple[list[tuple[Path, bytes]], dict[str
     except OSError as error: return [], {str(folder.path): f"The folder {folder.path} cannot be read: {(error.strerror or '').lower()}."}
     for name in names:
         if not (name.isprintable() and name.rpartition(".")[0].strip()):
-            refused[str(folder.path / ascii(name))] = f"{ascii(name)} is no name for a page: nobody could tell it from another one. Give the file a name of letters and digits."
+            refused[str(folder.path / ascii(name))] = f"{ascii(name)} is not a name for a page: nobody could tell it from another one. Give the file a name of letters and digits."
             continue
         try: pages.append((folder.path / name, read_whole(folder.path / name, folder.own)))
         except PassepartoutError as error: refused[str(folder.path / name)] = error.message

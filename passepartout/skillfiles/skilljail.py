@@ -117,7 +117,7 @@ class Wired(Jail):
         line, _, self.rest = self.rest.partition(b"\n")
         try: said = json.loads(line)
         except (ValueError, RecursionError): said = None
-        if not isinstance(said, dict): raise SkillDied(f"The skill {self.page.name} answered with something that is no answer.")
+        if not isinstance(said, dict): raise SkillDied(f"The skill {self.page.name} answered with something that is not an answer.")
         return said
 
 # %% ../../nbs/skillfiles/12g_skilljail.ipynb #413cdc41
@@ -211,10 +211,10 @@ def test_results(page: SkillPage, said: dict) -> list[tuple[str, str]]:
     results = said.get("tests")
     if not isinstance(results, list) or not all(isinstance(each, list) and len(each) == 2 and all(isinstance(text, str) for text in each)
                                                 for each in results):
-        raise SkillDied("what its tests came to is no answer.")
+        raise SkillDied("what its tests came to is not an answer.")
     if missing := [name for name in page.tests if name not in {name for name, _ in results}]:
         raise SkillDied(f"the test {missing[0]} was not run.")
     return [(one_line(name, 80), one_line(why)) for name, why in results]
 
 test_results.__test__ = False
-test_skill.__test__ = False            # it is no test itself, whatever pytest thinks of its name
+test_skill.__test__ = False            # it is not a test itself, whatever pytest thinks of its name

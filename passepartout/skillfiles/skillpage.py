@@ -154,7 +154,7 @@ def read_skill(path: Path, data: bytes, *, reserved: Collection[str] = ()) -> Sk
     except TangleError as error: raise SkillError(error.message if error.message.startswith(file) else f"{file}, {error.message}") from None
     about = said_about(page)
     name = skill_name(about.get("SKILL") or path.stem)
-    if not NAME.fullmatch(name): raise SkillError(f"{file}: {name[:60]!r} is no name for a skill; use letters, digits and hyphens.")
+    if not NAME.fullmatch(name): raise SkillError(f"{file}: {name[:60]!r} is not a name for a skill; use letters, digits and hyphens.")
     if name in reserved: raise SkillError(f"{file}: the name {name} belongs to the agent itself. Choose another.")
     permissions, problems = words_of(about.get("PERMISSIONS")), []
     priority = read_priority(about.get("PRIORITY"), problems)

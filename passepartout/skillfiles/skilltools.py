@@ -62,7 +62,7 @@ class Proposing:
         from passepartout.skillfiles.skillpage import NAME, read_skill
         book, called = self.book(), skill_name(name)
         memory = Remembered.at(book.memory.folder)
-        if not NAME.fullmatch(called): raise SkillError(f"{name[:60]!r} is no name for a skill; use letters, digits and hyphens.")
+        if not NAME.fullmatch(called): raise SkillError(f"{name[:60]!r} is not a name for a skill; use letters, digits and hyphens.")
         if called in RESERVED or called in self.agent.skills and called not in book.versions:
             raise SkillError(f"{called} belongs to the agent itself and cannot be written.")
         if called in memory.disabled: raise SkillError(f"The person switched {called} off, so it is not written again.")

@@ -123,7 +123,7 @@ def text_digest(text: str | None, proof: bytes) -> bytes:
 
 # %% ../../nbs/storage/05b_chain.ipynb #9ec6a841
 def proof_parts(proof: bytes) -> tuple[bytes, bytes]:
-    "Seal and salt, or seal and digest; of what is no proof, something that fits nothing."
+    "Seal and salt, or seal and digest; of what is not proof, something that fits nothing."
     proof = bytes(proof) if isinstance(proof, (bytes, bytearray)) else b""
     return proof[:32].ljust(32, b"\0"), proof[32:]
 
@@ -267,7 +267,7 @@ def write_anchor(path: Path, mac, seq: int, head: bytes, met: int | None = None)
 
 # %% ../../nbs/storage/05b_chain.ipynb #af18703c
 def read_anchor(path: Path, mac) -> Anchor | None:
-    "The anchor in `path`, None when there is none. Anything that is no anchor reads as one that is not genuine."
+    "The anchor in `path`, None when there is none. Anything that is not an anchor reads as one that is not genuine."
     try:
         note = json.loads(path.read_bytes())
         seq, head, met = int(note["seq"]), bytes.fromhex(note["head"]), None if note.get("met") is None else int(note["met"])

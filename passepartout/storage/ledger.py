@@ -233,7 +233,7 @@ def finish(draft: Entries) -> Entries:
 
 # %% ../../nbs/storage/05d_ledger.ipynb #a40946d2
 def told_in(text: Any) -> dict | None:
-    "What the text of a record says; `None` when it was erased, or when it is no text of a record."
+    "What the text of a record says; `None` when it was erased, or when it is not a text of a record."
     try: told = json.loads(text)
     except (TypeError, ValueError, RecursionError): return None
     return told if isinstance(told, dict) else None

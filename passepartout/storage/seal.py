@@ -32,7 +32,7 @@ def open_key(path: Path, make: bool = False) -> bytes:
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-            raise PassepartoutError(f"Others can read the key for the port, {path}, so it is no secret any more. Delete it; passepartout "
+            raise PassepartoutError(f"Others can read the key for the port, {path}, so it is no longer a secret. Delete it; passepartout "
                                     "daemon --tcp makes another.")
         text = os.read(handle, 200).decode("ascii", "replace").strip()
     finally: os.close(handle)

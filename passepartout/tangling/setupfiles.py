@@ -28,13 +28,13 @@ def setup_path(named: str, base: str) -> str | None:
 _MOST_BYTES, _MOST_FILES = 1_000_000, 100
 
 def setup_text(path: str) -> str | None:
-    "The text of a setup file; `None` when there is none that can be opened. `TangleError` for what is no text, no regular file, or too long."
+    "The text of a setup file; `None` when there is none that can be opened. `TangleError` for what is not text, no regular file, or too long."
     try: fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError): return None
     try:
         mode = os.fstat(fd).st_mode
         if stat.S_ISDIR(mode): return None
-        if not stat.S_ISREG(mode): raise TangleError(f"the setup file {path} is no regular file, and is not read")
+        if not stat.S_ISREG(mode): raise TangleError(f"the setup file {path} is not a regular file, and is not read")
         with open(fd, "rb", closefd=False) as file: data = file.read(_MOST_BYTES + 1)
     finally: os.close(fd)
     if len(data) > _MOST_BYTES:

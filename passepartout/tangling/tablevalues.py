@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/tangling/tablevalues.html.md"""
 __all__ = ['named_places', 'cell_value', 'read_rows', 'read_items', 'read_text', 'Elements', 'part_of', 'without_heads',
            'as_code', 'float_code', 'passed_on', 'value_code', 'read_quoted', 'read_atom', 'written_code']
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #4152dc96
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #6638fc0f
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, takewhile
@@ -16,7 +16,7 @@ from typing import Any
 
 from .headerargs import Arguments, TangleError
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #d2d12a1c
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #d2a84f98
 _NAMED = re.compile(r"^[ \t]*#\+name:[ \t]*([^ \t\n](?>(?:[ \t]*[^ \t\n]+)*))[ \t]*$", re.I)
 _ABOVE = re.compile(r"^[ \t]*#\+(?:caption|attr_\w+|header|plot|results?)(?:\[.*\])?:", re.I)
 
@@ -29,7 +29,7 @@ def named_places(lines: Sequence[str]) -> dict[str, int]:
         if at < len(lines) and lines[at].strip(): places[found[1]] = at
     return places
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #1088f5a7
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #259afb39
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?|\d*\.\d+(?:e[-+]?\d+)?|\d+e[-+]?\d+)")
 _ITEM = re.compile(r"(?:[-+]|\d+[.)])[ \t]+((?>(?:[ \t]*[^ \t\n]+)*))[ \t]*$")
 
@@ -42,7 +42,7 @@ def cell_value(cell: str) -> Any:
         return cell[1:-1]
     return cell
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #a7154a52
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #c3cae4f1
 def read_rows(lines: Iterable[str]) -> list:
     "The rows of the table at the beginning of `lines`."
     rows = []
@@ -51,7 +51,7 @@ def read_rows(lines: Iterable[str]) -> list:
         rows.append(None if line.startswith("|-") else [cell_value(cell.strip()) for cell in line.removesuffix("|")[1:].split("|")])
     return rows
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #b595c5be
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #e002836d
 def read_items(lines: Iterable[str]) -> list:
     "The items of the plain list at the beginning of `lines`. Raises `TangleError`."
     rows = []
@@ -62,7 +62,7 @@ def read_items(lines: Iterable[str]) -> list:
         else: break
     return rows
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #5978f622
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #43ce0d87
 def read_text(lines: Iterable[str]) -> str | None:
     "The text of an example block or of fixed-width lines at the beginning of `lines`. Raises `TangleError`."
     lines, body = iter(lines), []
@@ -77,7 +77,7 @@ def read_text(lines: Iterable[str]) -> str | None:
     fixed = [line[2:] for line in takewhile(re.compile(r":(?: |$)").match, chain((line,), lines))]
     return "\n".join(fixed) if fixed else None
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #7e502c92
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #feda1d36
 class Elements:
     "What is named on the Org page `text`."
     def __init__(self, text: str):
@@ -96,10 +96,10 @@ class Elements:
         if self.lines[at].strip().startswith("|"): return read_rows(lines)
         if _ITEM.match(self.lines[at]): return read_items(lines)
         if (found := read_text(lines)) is not None: return found
-        raise TangleError(f"What is named {name} is no table, plain list or example, so it would have to be worked out, and "
+        raise TangleError(f"What is named {name} is not a table, plain list or example, so it would have to be worked out, and "
                           "nothing is run here.")
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #c4e2379f
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #39f5679f
 def part_of(value: Any, index: str) -> Any:
     "The part of a table that `index` names. Raises `TangleError`."
     if not isinstance(value, list) or None in value: raise TangleError(f"[{index}] takes a part of a table without lines between its rows.")
@@ -119,7 +119,7 @@ def _bounds(text: str, size: int) -> tuple[int, int]:
     if not 0 <= begin <= end < size: raise TangleError(f"[{text}] lies outside of the table.")
     return begin, end + 1
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #59fbd665
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #ecef1bb9
 def without_heads(rows: list, args: Arguments) -> list:
     "The rows that Org passes on. Raises `TangleError`."
     heads, wanted = args.get(":colnames"), lambda name: args.get(name) not in (None, "no", "nil")
@@ -127,7 +127,7 @@ def without_heads(rows: list, args: Arguments) -> list:
         rows = rows[2:] if rows[1:2] == [None] else rows[1:]
     if wanted(":rownames"):
         if not all(isinstance(row, list) or row is None for row in rows):
-            raise TangleError(":rownames takes away the first column, and this value has rows that are no lists.")
+            raise TangleError(":rownames takes away the first column, and this value has rows that are not lists.")
         rows = [row if row is None else row[1:] for row in rows]
     return rows if args.get(":hlines") == "yes" else [row for row in rows if row is not None]
 
@@ -140,7 +140,7 @@ def as_code(value: Any) -> str:
     quoted = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return f'""{quoted}""' if "\n" in value else quoted
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #97c863ee
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #ec86b169
 def float_code(value: float) -> str:
     "A number with the fewest digits, from fifteen on, that read back as the same; as Emacs prints it. Raises `TangleError`."
     if value - value != 0: raise TangleError("A number of this size cannot be written down.")
@@ -152,18 +152,18 @@ def passed_on(value: Any, args: Arguments) -> str:
     "The code for a value, without the heads that Org leaves out where it is a table."
     return as_code(without_heads(value, args) if isinstance(value, list) else value)
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #3f760f71
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #6c706b24
 _WANTED = re.compile(r"([A-Za-z_][\w-]*)(?:\[([-\d:,* ]+)\])?")
 
 def value_code(page: Elements, wanted: str, args: Arguments) -> str | None:
-    "The code for what `wanted`, as in `:var x=wanted`, names on the page; `None` when it is no name. Raises `TangleError`."
+    "The code for what `wanted`, as in `:var x=wanted`, names on the page; `None` when it is not a name. Raises `TangleError`."
     if (found := _WANTED.fullmatch(wanted)) is None: return None
     value = page.value(found[1])
     try: value = part_of(value, found[2]) if found[2] else value
-    except (ValueError, RecursionError): raise TangleError(f"[{found[2]}] is no part of a table.") from None
+    except (ValueError, RecursionError): raise TangleError(f"[{found[2]}] is not part of a table.") from None
     return passed_on(value, args)
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #281b759d
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #9c39559a
 _TOKEN = re.compile(r'''[ \t\n]*(?:([()])|"((?:[^"\\]|\\["\\nt])*)"(?=[ \t\n()]|\Z)|([^ \t\n()"'`,;\[\]]+))[ \t\n]*''')
 _DEEPEST = 50
 
@@ -172,7 +172,7 @@ def read_quoted(text: str) -> Any:
     stack, at = [[]], 0
     while at < len(text):
         if (found := _TOKEN.match(text, at)) is None or len(stack) > _DEEPEST:
-            raise TangleError(f"{text[:40]} is no plain data. Quote numbers, texts in double quotes, and lists of them.")
+            raise TangleError(f"{text[:40]} is not plain data. Quote numbers, texts in double quotes, and lists of them.")
         at = found.end()
         if found[1] == "(": stack.append([])
         elif found[1] != ")": stack[-1].append(read_atom(found[2], found[3]))

@@ -41,7 +41,7 @@ ENDINGS = (".org", ".md", ".markdown", ".ipynb")
 def read_page(path: Path) -> Page:
     "The page at `path`. `TangleError` says in a sentence why it cannot be read."
     if path.suffix.lower() not in ENDINGS:
-        raise TangleError(f"{path.name} is no page: its name has to end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+        raise TangleError(f"{path.name} is not a page: its name has to end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
     try:
         with open(path, "rb") as file: data = file.read(4 * MOST_BYTES + 1)
     except OSError as error: raise TangleError(f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}.") from error

@@ -38,7 +38,7 @@ def past_moment(text: str, now: datetime) -> float:
             return (now - timedelta(**{units[found[2]]: int(found[1])})).timestamp()
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError):
-        raise PassepartoutError(f"“{text[:40]}” is no moment of the past. Write a date such as 2026-01-01, or how long ago: 12h, 30d, 6w.") from None
+        raise PassepartoutError(f"“{text[:40]}” is not a moment of the past. Write a date such as 2026-01-01, or how long ago: 12h, 30d, 6w.") from None
 
 # %% ../../nbs/terminal/20dc_auditcommands.ipynb #44bcef16
 def moment_or_fail(text: str | None, json_: bool) -> float | None:
@@ -114,7 +114,7 @@ def pinned(text: str | None, json_: bool) -> tuple[int, str] | None:
     "Number and seal of a head that was written down; ends the command when it is none."
     if text is None: return None
     if (found := re.fullmatch(r"(\d{1,18}):([0-9a-f]{16,64})", text.strip().lower())) is None:
-        fail("That is no head. It is what trace --verify says at the end: a number, a colon, and at least 16 letters of the seal.", 2,
+        fail("That is not a head. It is what trace --verify says at the end: a number, a colon, and at least 16 letters of the seal.", 2,
              json_)
     return int(found[1]), found[2]
 

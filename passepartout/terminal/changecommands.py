@@ -61,7 +61,7 @@ def set_state(target: str, state: str, note: str, typed: str, wanted: Any, memex
         with borrowed(agent) as opened:
             place = one_place(opened, target, json_, wanted)
             if place.kind == "file" or state == "done" and place.keyword is None:
-                fail(f"“{short_line(place.title)}” ({place.file}:{place.line}) is no task, so it cannot be {state}."
+                fail(f"“{short_line(place.title)}” ({place.file}:{place.line}) is not a task, so it cannot be {state}."
                      + (f" To make it one: passepartout todo {place.file}:{place.line} TODO" if place.kind != "file" else ""), 1, json_)
             action = command_action("org-set-todo", {"path": place.file, "heading": place.address, "state": state, "note": note},
                                     f"You set “{short_line(place.title)}” to {state}")

@@ -31,7 +31,7 @@ from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #90067c21
 def agenda_range(words: str, days: int | None, first: str | None, last: str | None, today: date) -> tuple[date, date]:
-    "The first and last day that are meant. `PassepartoutError` for what is no range."
+    "The first and last day that are meant. `PassepartoutError` for what is not a range."
     from passepartout.agenda import later
     from passepartout.reflex.germandays import in_english_days
     from passepartout.reflex.spans import read_span
@@ -185,7 +185,7 @@ def list_tasks(opened: Shelf, view: str, tags: Iterable[str], project: str | Non
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #ad19610d
 class FindCommand(TyperCommand):
-    "The parser of `find`, to which `-word` is no bundle of options."
+    "The parser of `find`, to which `-word` is not a bundle of options."
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, [part for arg in args for part in unbundled(arg)])
 

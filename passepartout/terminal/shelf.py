@@ -235,7 +235,7 @@ def read_moment(text: str, today: date) -> date | datetime:
     try: found = datetime.fromisoformat(text) if len(text) > 10 else None
     except ValueError: found = None
     if found: return found.replace(tzinfo=None, second=0, microsecond=0)
-    raise PassepartoutError(f"“{short_line(text, 40)}” is no day. Write fri, tomorrow 9:30, 24 nov, 2026-11-24 or +3d.")
+    raise PassepartoutError(f"“{short_line(text, 40)}” is not a day. Write fri, tomorrow 9:30, 24 nov, 2026-11-24 or +3d.")
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #48d215d3
 def step_from(today: date, count: int, unit: str) -> date:

@@ -232,7 +232,7 @@ def skills_new(name: Annotated[str, typer.Argument(help="What it is called.")], 
     from passepartout.skills import skill_name
     if kind not in _NEW: fail(f"There is no kind {kind}; there are {', '.join(_NEW)}.", 2)
     try:
-        if not NAME.fullmatch(called := skill_name(name)): fail(f"{name!r} is no name for a skill; use letters, digits and hyphens.", 2)
+        if not NAME.fullmatch(called := skill_name(name)): fail(f"{name!r} is not a name for a skill; use letters, digits and hyphens.", 2)
         path = open_book(memex).folders[0].path / f"{called}.{kind}"
         put_page(path, new_page(called, kind).encode())
     except PassepartoutError as error: fail(error.message, 1)

@@ -24,7 +24,7 @@ from ..conditions import PassepartoutError
 # %% ../../nbs/terminal/20i_tuicommand.ipynb #9638c2ad
 def unfit(stdin: Any, stdout: Any, environ: Any = os.environ) -> str:
     "Why these streams have no place for a window; nothing when they have one."
-    if not stdin.isatty() or not stdout.isatty(): return "This is no terminal."
+    if not stdin.isatty() or not stdout.isatty(): return "This is not a terminal."
     if environ.get("TERM", "dumb") in ("dumb", "unknown", ""): return "This terminal cannot draw (TERM is dumb)."
     return ("" if (stdout.encoding or "").lower().replace("-", "").startswith("utf")
             else "This terminal's encoding has no signs for a window (the locale is not UTF-8).")

@@ -17,7 +17,7 @@ from itertools import compress
 from ..agenda import Item, foremost, render_agenda, say_day, say_item
 from ..amounts import listed
 from ..conditions import PassepartoutError
-from .firstlines import before_days, before_list
+from .firstlines import before_days, before_list, say_tags
 from ..indexing.finding import IndexedNotes
 from .notesource import ReadNotes, Source, notes_label
 from ..outline.privacy import is_private
@@ -199,6 +199,8 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     secret = any(is_private(item.tags, private) for _, item in every)
     shown = [{"group": group, **item.as_dict()} for group, item in every[:MOST_ITEMS]]
     today = context.today or date.today()
-    asked = before_list(question, groups, today, name.removesuffix("s"))
+    sets = notes.tags() if name == "tags" and question == "groups" and not (group or start or end) else []
+    secret = secret or any(is_private(tags, private) for _, tags in sets)
+    asked = say_tags([tag for _, tags in sets for tag in tags], groups) if sets else before_list(question, groups, today, name.removesuffix("s"))
     told = "\n".join(filter(None, [asked, "" if asked and question == "groups" else text, NO_NOTES if notes.empty else "", source.doubts(notes, today, not shown)]))
-    return ToolResult(told, shown, notes_label((item.file for _, item in every), secret))
+    return ToolResult(told, shown, notes_label([item.file for _, item in every] + [file for file, _ in sets], secret))

@@ -67,7 +67,7 @@ def started(words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #cc6a3314
 def given_to_shell(words: Sequence[str]) -> str | None:
-    "The text that a shell is started with; empty when it reads one from elsewhere, `None` when this is no shell."
+    "The text that a shell is started with; empty when it reads one from elsewhere, `None` when this is not a shell."
     base = words[0].rpartition("/")[2]
     if base == "eval": return " ".join(words[1:])
     if base in ("source", "."): return ""

@@ -119,7 +119,7 @@ def shown(value: Any, most: int = 60) -> str:
 
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #bc3fb723
 def check_date(tool: str, name: str, value: str) -> None:
-    "`ToolError` when `value` is no date, with or without a time of day."
+    "`ToolError` when `value` is not a date, with or without a time of day."
     try: datetime.fromisoformat(value)
     except ValueError:
         raise ToolError(f"Argument {name} of {tool} must be a date such as 2026-11-20, not {shown(value)}.") from None
@@ -136,7 +136,7 @@ class Parameter(Checked):
     kind: str = "text"             # text, path, command, address or limit: how the gates treat it
     access: str = "read"           # for paths: read, write or tree (a folder and what is below)
     choices: tuple[str, ...] = ()  # the only values of a string; empty: any
-    target: bool = True            # decides whom, what, where or how much; a plan may fill what is no target with text that anybody wrote
+    target: bool = True            # decides whom, what, where or how much; a plan may fill what is not a target with text that anybody wrote
 
     def __post_init__(self):
         object.__setattr__(self, "name", key_name(self.name))

@@ -45,7 +45,7 @@ def compiled(pattern: str, regex: bool = False, case: bool = False) -> Any:
     options.encoding, options.max_mem, options.log_errors, options.case_sensitive = re2.Options.Encoding.UTF8, 8 << 20, False, case
     try: return re2.compile((f"(?m){pattern}" if regex else re2.escape(pattern)).encode(), options)
     except re2.error as error:
-        raise SearchError(f"{shown(pattern)} is no regular expression that can be searched for in linear time ({_complaint(error)}).") from None
+        raise SearchError(f"{shown(pattern)} is not a regular expression that can be searched for in linear time ({_complaint(error)}).") from None
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #bd9b1937
 def _complaint(error: Exception) -> str:

@@ -29,7 +29,7 @@ from ..tools import Parameter, Tool, ToolContext, ToolResult, pure
 
 # %% ../../nbs/toolbelt/12f_filetools.ipynb #325ba6a7
 def opened_text(file: OpenedPath) -> Note:
-    "The text of a file that the gates opened; empty when it does not exist. `RewriteError` when it is no text."
+    "The text of a file that the gates opened; empty when it does not exist. `RewriteError` when it is not text."
     before = None if file.kind == "missing" else file.read_bytes(MOST_BYTES)
     try: seen = decode(before or b"")
     except NotText as reason: raise RewriteError(f"{file.display} is left as it is: {reason.message}.") from None

@@ -66,6 +66,10 @@ class ReadNotes:
         found = next((o for o in self.notes.outlines if o.file == file), None)
         return found.tags(next(n for n in reversed(found.nodes) if n.line <= max(1, line))) if found else ()
 
+    def tags(self) -> list[tuple[str, tuple[str, ...]]]:
+        "(file, set of tags) of what headings, or the files themselves, have of their own, each once."
+        return sorted({(outline.file, tuple(node.all_tags)) for outline in self.notes.outlines for node in outline.nodes if node.all_tags})
+
     def report(self) -> str:
         "What was left out or is in doubt."
         return "\n".join(filter(None, [self.notes.report(), self.kept_out and self.kept_out.remark()]))

@@ -123,7 +123,7 @@ class Watch(Noted):
         return ""
 
     def sensitive(self, path: str) -> str:
-        "Why what lies at `path`, which has no links, is no ordinary file; empty for what every command may read, and for what is outside, where a command finds nothing."
+        "Why what lies at `path`, which has no links, is not an ordinary file; empty for what every command may read, and for what is outside, where a command finds nothing."
         inside = [root for root in self.roots if beneath(path, root.path)]
         if not inside: return ""
         root = max(inside, key=lambda each: len(each.path))

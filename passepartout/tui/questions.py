@@ -201,7 +201,7 @@ class Questions(Answering):
             if why := self.guard.objection(): self.tell(why)
             else: self.wait(moment, self.approve)
 
-    def on_paste(self, event: events.Paste) -> None: self.guard.pressed(); self.tell("What is pasted is no answer.")
+    def on_paste(self, event: events.Paste) -> None: self.guard.pressed(); self.tell("What is pasted is not an answer.")
 
     def wait(self, moment: float, act: Callable[[Any], None]) -> None:
         "Act in a moment, on the question of now, unless another key comes."

@@ -110,7 +110,7 @@ def write_up(beat: Beat) -> None:
     for secret in (False, True):
         pieces = [piece for piece in said + found if piece.label.private is secret]
         if not pieces: continue
-        lines = read_lines(beat.think("\n".join(piece.line for piece in pieces), ASK)) if not secret else []
+        lines = read_lines(beat.think("\n".join(piece.line for piece in pieces), ASK, private=secret))
         why = ("The scribe would keep a note of something private." if secret
                else f"The scribe would keep a note of what came up ({len(pieces)} pieces).")
         beat.propose(note_of(pieces, day, lines, (*private, "@private")[0] if secret else "", inbox), why, label_of(pieces, lines))
