@@ -70,6 +70,11 @@ class Place(NamedTuple):
     @property
     def open(self) -> bool: return self.keyword is not None and not self.done
 
+    @property
+    def address(self) -> str:
+        "How an action names it: its line and its path. If the lines moved before an edit is made, the path finds it."
+        return f"line {self.line}: {' › '.join(self.path)}"
+
 # %% ../nbs/08n_targets.ipynb #6ba2e2fb
 def places_of(outline: Outline) -> tuple[Place, ...]:
     "All places of a file."

@@ -343,6 +343,17 @@ async def test_input_that_is_no_proper_text_ends_in_a_sentence_too(tmp_path, tex
     assert (await agent.handle("find roof")).status == "answered"
 
 
+async def test_nothing_that_is_handed_over_is_not_read_as_a_word():
+    agent = bare("one")
+    assert await agent.handle(None) == "one" and agent.trace(limit=1)[0]["records"][0]["body"]["text"] == ""
+
+
+async def test_half_of_a_pair_of_characters_is_a_session_like_others(tmp_path):
+    agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
+    assert (await agent.handle("hello", session="\ud800")).status == (await agent.handle("hello", session=None)).status == "answered"
+    assert [turn["session"] for turn in agent.trace(limit=9)] == ["main", "?"]
+
+
 @pytest.mark.parametrize("session", ["", "x" * 10_000, "a/b\n", "🧦", "main'; --", "\x00"])
 async def test_any_name_of_a_session_is_kept_apart(session):
     agent = bare("one", "two")

@@ -12,7 +12,7 @@ from passepartout.toolbelt.addressing import find_heading, likeness_to, plain_pa
 from passepartout.reflex.command import cuts
 from passepartout.tangling.tangle import label_form, without_label
 from passepartout.tangling.headerargs import keyword_lines, read_arguments, split_arguments
-from passepartout.tangling.tablevalues import element_lines
+from passepartout.tangling.tablevalues import Elements
 from passepartout.labels import addresses_in
 from passepartout.outline.live import orders_in
 from passepartout.outline.markdown import parse_markdown
@@ -123,7 +123,7 @@ BLANKS = " " * 100_000
 IN_LINES = {"the value of a property": lambda: set_property(found := parse_org(f"* A\n:PROPERTIES:\n:x: a{BLANKS}b\n:END:\n"), found.nodes[1], "x", "c"),
             "a line of code": lambda: without_label(f"a{BLANKS}b", *label_form("-r")), "the label of a line": lambda: without_label(f"# a{BLANKS}b", *label_form('-r -l "# %s"')),
             "a label that is a name alone": lambda: without_label("a b" * 70_000 + ";", *label_form('-l "%s"')), "a name behind a word": lambda: without_label("a " * 100_000 + "b", *label_form('-l "a %s"')), "a form as long as a line": lambda: without_label(f"{BLANKS}{BLANKS}b", *label_form(f'-l "{BLANKS}%s"')),
-            "a keyword": lambda: keyword_lines(f"#+property: a{BLANKS}b", ()), "the name of a table": lambda: element_lines(f"#+name: a{BLANKS}b", "c"),
+            "a keyword": lambda: keyword_lines(f"#+property: a{BLANKS}b", ()), "the name of a table": lambda: Elements(f"#+name: a{BLANKS}b"),
             "a sentence": lambda: list(cuts(f"a{BLANKS}b", "to|in"))}
 
 

@@ -175,6 +175,31 @@ def test_long_pages_and_lines_are_no_attack():
     assert [t.name for t in tangled(Web(long.outline, long.sources), "p.org")] == ["a.py", "b.py"]
 
 
+def tables(many: int, used: str) -> str:
+    "A page with so many tables, and a block for each, which is given the table that `used` names."
+    return "".join(f"#+name: t{i}\n| {i} |\n\n#+begin_src python :tangle a.py :var x={used.format(i)}\nx\n#+end_src\n" for i in range(many))
+
+
+def test_a_page_of_many_tables_is_read_once():
+    "A hundred lines take as long in a page of ten times as many."
+    def seconds(many):
+        page = page_of(Path("p.org"), tables(many, "t{}").encode())
+        begun = time.process_time()
+        target, = tangled(Web(page.outline, page.sources), "p.org")
+        assert [line.text for line in target.lines if line.text[:1] == "x"][-2] == f"x=[[{many - 1}]]"
+        return time.process_time() - begun
+    few = min(seconds(200) for _ in range(3))
+    assert seconds(2000) < 30 * few
+
+
+def test_a_table_that_is_wanted_by_every_block_does_not_fill_the_disk():
+    page = page_of(Path("p.org"), ("#+name: big\n" + "| abcdefghij | 1 |\n" * 5_000 + "\n" + tables(200, "big")).encode())
+    with pytest.raises(TangleError, match="grows beyond"): tangled(Web(page.outline, page.sources), "p.org")
+    small = page_of(Path("p.org"), ("#+name: big\n" + "| abcdefghij | 1 |\n" * 5_000 + "\n" + tables(200, "big[7,1]")).encode())
+    target, = tangled(Web(small.outline, small.sources), "p.org", name_sources=False)
+    assert [line.text for line in target.lines if line.text[:2] == "x="] == ["x=1"] * 200
+
+
 @settings(max_examples=examples(200))
 @given(st.text(alphabet=':ab "()[]\\\t=', max_size=60))
 def test_arguments_of_any_shape_are_read(text):

@@ -104,6 +104,19 @@ def pair(project):
     return project
 
 
+@pytest.mark.parametrize("page, names", [("01_demo", "01_demo nbs/01_demo.ipynb nbs/_md/01_demo.md demo.py passepartout/demo.py passepartout.demo"),
+                                         ("08a_demo", "08a_demo room/08a_demo nbs/_md/room/08a_demo.md room/demo passepartout/room/demo.py room.demo")])
+def test_a_page_is_found_by_what_a_person_has_before_them(project, page, names):
+    "Its name, a path to either side, or the module, as a traceback and an import say it."
+    (other := project.root / "nbs" / "_md" / "room" / "08a_demo.md").parent.mkdir()
+    other.write_text("x")
+    assert {project.tool.pick(name)[0].stem for name in names.split()} == {page}
+
+
+def test_a_name_that_no_page_has_is_told_with_those_that_are_like_it(project):
+    assert project.refuses("one", "dmo") == "No page is called dmo. There are demo, 01_demo." and "lie in nbs" in project.refuses("one", "zzz")
+
+
 @pytest.mark.slow
 def test_an_edit_of_the_text_reaches_the_notebook_as_often_as_one_likes(pair):
     for word in ("Thrice", "Four times", "Five times"):       # no commit in between

@@ -15,7 +15,7 @@ when both sides last agreed; the side that still holds it is the old one. Withou
 from HEAD is the edited one. When both were edited, nothing is written.
 """
 import ast, contextlib, fcntl, functools, hashlib, json, os, re, runpy, shutil, subprocess, sys, tempfile
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -511,16 +511,19 @@ def write_tops(pages: list):
 # The command --------------------------------------------------------------------------------------------------------
 
 def pick(name: str):
-    "The one pair that `name` means: `verify`, `13_verify`, `gates/paths` or a path to either side."
-    path = Path(name).with_suffix("") if name.endswith((".ipynb", ".md")) else Path(name)
+    "The one pair that `name` means: `verify`, `13_verify`, `gates/paths`, a path to either side or to the module, as a traceback shows it."
+    path = Path(name).with_suffix("") if name.endswith((".ipynb", ".md", ".py")) else Path(name)
+    if path.is_absolute() and path.is_relative_to(ROOT): path = path.relative_to(ROOT)
     key = lambda nb: nb.relative_to(NBS).with_suffix("").as_posix()
-    short = lambda nb: re.sub(r"^\d+[a-z]*_", "", nb.stem)
-    names = {path.as_posix(), path.as_posix().removeprefix("nbs/").removeprefix("_md/")}
+    plain = lambda nb: re.sub(r"(^|/)\d+[a-z]*_", r"\1", key(nb))
+    name = re.sub(r"^(nbs/(_md/)?|passepartout[/.])", "", path.as_posix())
     pairs = notebooks()
-    for matches in (lambda nb: key(nb) in names, lambda nb: nb.stem in names or short(nb) in names):
-        if len(found := [pair for pair in pairs if matches(pair[0])]) == 1:
-            return found[0]
-    raise Drift(f"{name}: {len(found)} notebooks have that name; there are: " + " ".join(key(nb) for nb, _ in pairs))
+    for wanted in (lambda nb: key(nb), lambda nb: plain(nb), lambda nb: plain(nb).replace("/", "."), lambda nb: nb.stem, lambda nb: plain(nb).split("/")[-1]):
+        found = [pair for pair in pairs if wanted(pair[0]) == name]
+        if len(found) == 1: return found[0]
+        if found: raise Drift(f"{name} is the name of several pages: {', '.join(key(nb) for nb, _ in found)}. Say which.")
+    near = get_close_matches(name, {form(nb): None for nb, _ in pairs for form in (key, plain)}, 5, 0.6)
+    raise Drift(f"No page is called {name}. " + (f"There are {', '.join(near)}." if near else f"They lie in {shown(NBS)}; the name is what stands there, without the ending."))
 
 
 def unindexed():

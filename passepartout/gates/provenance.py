@@ -6,8 +6,7 @@ Docs: https://example.org/passepartout/gates/provenance.html.md"""
 
 # %% auto #0
 __all__ = ['Met', 'TRUSTED', 'is_harmless', 'gives_commands_only', 'nowhere_met', 'touches', 'is_named', 'whose_words',
-           'is_unbidden', 'calls_in', 'Knowing', 'Single', 'reads_only', 'Provenance', 'provenance_gate',
-           'provenance_skill']
+           'is_unbidden', 'calls_in', 'Knowing', 'Single', 'Provenance', 'provenance_gate', 'provenance_skill']
 
 # %% ../../nbs/gates/provenance.ipynb #1bfc6283
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -124,11 +123,6 @@ class Single(Knowing):
         label = lambda value: whose_words(value, signal, words, view, read, self.known, self.hosts, named, self.met)
         return None if is_answered_for(tool, action, read, label, named) else alone(tool, action, read, label, named)
 
-# %% ../../nbs/gates/provenance.ipynb #8183d893
-def reads_only(tool: Tool | None) -> bool:
-    "Does `tool` look at what is on this machine, and do nothing else?"
-    return tool is not None and tool.effects.read_only and not tool.effects.open_world
-
 # %% ../../nbs/gates/provenance.ipynb #3ddf0ea2
 class Provenance(Single):
     "The gate: asks about calls that reach out or change something when nobody answers for what they do."
@@ -146,7 +140,7 @@ class Provenance(Single):
     def under_influence(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
         "The same for a plan."
         if pick(action.payload, "resume") is not None: return action
-        if all(reads_only(self.tools.get(name)) for name, _ in calls_in(action.payload.get("steps"))): return action
+        if all((tool := self.tools.get(name)) is not None and tool.effects.looks_only for name, _ in calls_in(action.payload.get("steps"))): return action
         if (label := self.influence_of(signal)).origin in TRUSTED:
             if (label := self.past_of(signal)).origin in TRUSTED: return action
             words = self.words_of(signal)

@@ -25,7 +25,7 @@ from .command import Command, object_of
 from .datecalls import to_date
 from .dates import NoSuchDate, words_of
 from .filenames import rename_file
-from .lookups import Outcome, Surroundings, address, look_up, name_of, node_at, question, upper_headings, way_of
+from .lookups import Outcome, Surroundings, look_up, name_of, node_at, question, upper_headings, way_of
 from .statecalls import call, to_priority, to_state
 from .whens import read_when
 from ..search import fold
@@ -48,7 +48,7 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
     def go(other: Place) -> dict:
         if inside(other): return decline(f"{name_of(other, around)} is a part of what would be moved. Nothing was done.")
         said = Command("move", command.target, f"move {{}} to {name_of(other, around)}")
-        return call("org-refile", said, place, around, target=other.file, under="" if other.kind == "file" else address(other))
+        return call("org-refile", said, place, around, target=other.file, under="" if other.kind == "file" else other.address)
     found = look_up(around, Command("to", wanted, ""), today, spared=lambda p: not p.keyword and not inside(p))
     sure = found.kind == "one" and (not found.way or found.places[0].kind != "task" and fold(found.places[0].title).startswith(fold(wanted)))
     if sure: return go(found.places[0])
@@ -61,7 +61,7 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
     if not re.fullmatch(r"[^\s:]+\.(?:org|md)", wanted):
         if hour := day_and_hour(wanted, today): return decline(f"Did you mean “move {command.target} to {hour}”? Say “yes”, and I'll do it.")
         return decline(f"Nothing in your notes is called “{wanted}”, so nothing was moved.")
-    return tool_call("org-refile", f"You asked to move {name_of(place, around)} to {wanted}", path=place.file, heading=address(place),
+    return tool_call("org-refile", f"You asked to move {name_of(place, around)} to {wanted}", path=place.file, heading=place.address,
                      target=wanted, under="")
 
 # %% ../../nbs/reflex/editcalls.ipynb #96ee2a1b

@@ -22,7 +22,7 @@ from .editcalls import to_under
 from .edits import look, settled
 from .dates import say_day
 from .journals import journal
-from .lookups import Outcome, Surroundings, address, name_of, way_of
+from .lookups import Outcome, Surroundings, name_of, way_of
 from .reading import read
 from ..targets import Place, files_called, one_sign, resolve_target
 
@@ -145,7 +145,7 @@ def day_in_a_tree(day: date, around: Surroundings) -> Place | None:
 def under_day(what: str, place: Place, around: Surroundings) -> dict:
     "The call that adds an entry below the heading of a day."
     title, body = title_and_body(what)
-    return tool_call("org-add-headline", f"You asked to write it down under {name_of(place, around)}", path=place.file, heading=address(place), title=title, kind="note", body=body)
+    return tool_call("org-add-headline", f"You asked to write it down under {name_of(place, around)}", path=place.file, heading=place.address, title=title, kind="note", body=body)
 
 # %% ../../nbs/reflex/files.ipynb #278903e7
 _BLANKS = Regex(r"[^\S\n]+")

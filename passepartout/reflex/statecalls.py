@@ -17,14 +17,14 @@ from ..outline.checkboxes import list_items
 from ..outline.states import states_of
 from .captures import decline, letter_for, say, tool_call
 from .command import Command, object_of
-from .lookups import Outcome, Surroundings, address, clear, look_up, name_of, node_at, question, way_of
+from .lookups import Outcome, Surroundings, clear, look_up, name_of, node_at, question, way_of
 from ..targets import Place, choose, places_of, read_target, resolve_target
 
 # %% ../../nbs/reflex/statecalls.ipynb #38e17f2a
 def call(tool: str, command: Command, place: Place, around: Surroundings, **args) -> dict:
     "The call of an edit `tool` for the heading at `place`, or for a whole file; `args` are what it takes besides."
     return tool_call(tool, f"You asked to {command.said.replace('{}', name_of(place, around), 1)}", path=place.file,
-                     heading="" if place.kind == "file" else address(place), **args)
+                     heading="" if place.kind == "file" else place.address, **args)
 
 # %% ../../nbs/reflex/statecalls.ipynb #3ea8fa34
 STATE_NAMES = {"waiting": ("WAITING", "WAIT", "WARTEN", "WARTET", "HOLD", "BLOCKED"), "wait": ("WAIT", "WAITING"), "hold": ("HOLD", "ON-HOLD", "WAITING"), "on hold": ("HOLD", "ON-HOLD", "WAITING"),
@@ -118,5 +118,5 @@ def check_one(command: Command, place: Place, around: Surroundings, today: date)
                                 {"state": "done" if command.args["done"] else "todo"}), place, around, today)
     heading = max((p for p in places_of(around.outline(place.file)) if p.line <= place.line), key=lambda p: (p.line, p.kind != "file"))
     said = f"{'check off' if command.args['done'] else 'open again'} {name_of(place, around)}"
-    return tool_call("org-check", f"You asked to {said}", path=place.file, heading="" if heading.kind == "file" else address(heading), item=place.title,
+    return tool_call("org-check", f"You asked to {said}", path=place.file, heading="" if heading.kind == "file" else heading.address, item=place.title,
                      done=command.args["done"])

@@ -10,6 +10,7 @@ __all__ = ['commented', 'by_names', 'references', 'Expanding', 'Web', 'joined']
 # %% ../../nbs/tangling/08u_noweb.ipynb #d9a8c23e
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from .headerargs import TangleError
 from ..org import Node, Outline
@@ -59,6 +60,7 @@ class Expanding:
         self.outline, self.sources, self.notes = outline, sources, []
         self.named, self.shared, self.headings = by_names(outline, sources)
         self.lines = self.chars = 0
+        self.elements: Any = None                # what is named on the page, once a variable has asked for it
 
     def expand(self, source: Source, above: tuple[Source, ...] = ()) -> list[Line]:
         "The lines of a block with what its references stand for. `TangleError` when they go round in a circle or grow too much."
@@ -82,7 +84,7 @@ class Expanding:
     def grow(self, new: list[Line], prefix: str, at: int) -> None:
         self.lines, self.chars = self.lines + len(new), self.chars + sum(len(prefix) + len(line.text) for line in new)
         if self.lines > _MOST_LINES or self.chars > _MOST_CHARS:
-            raise TangleError(f"line {at}: what the references of this page stand for grows beyond {_MOST_LINES:,} lines.")
+            raise TangleError(f"line {at}: what the references and variables of this page stand for grows beyond {_MOST_LINES:,} lines, or {_MOST_CHARS:,} characters.")
 
 # %% ../../nbs/tangling/08u_noweb.ipynb #e4a11dba
 class Web(Expanding):

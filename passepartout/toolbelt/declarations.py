@@ -42,6 +42,11 @@ class Effects:
         harmless = "read_only" in names
         return cls(harmless, "destructive" in names, harmless or "idempotent" in names, "open_world" in names)
 
+    @property
+    def looks_only(self) -> bool:
+        "Is it a look at what is on this machine, and nothing else?"
+        return self.read_only and not self.open_world
+
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #3d5f8649
 class ToolError(PassepartoutError):
     "A tool is declared or called wrongly; the message says how."

@@ -34,9 +34,10 @@ def auto_save(beat: Beat) -> None:
 # %% ../../nbs/workers/keeping.ipynb #4a2c62fc
 def expiry(beat: Beat) -> None:
     "Tell what was asked and not answered in time."
-    agent, known = beat.agent, beat.kept.get("until", 0)
+    agent, known, left = beat.agent, beat.kept.get("until", 0), beat.kept.get("open", ())
     async def look() -> list[dict]:
-        return [row for row in agent.journal.approvals(state="expired") if row["seq"] > known or row["id"] in agent.desk.codes]
+        return [row for row in agent.journal.approvals(state="expired")
+                if row["seq"] > known or row["id"] in left or row["id"] in agent.desk.codes]
     for row in reversed(beat.wait(look())):
         private = bool(row["private"] or row["confidential"])
         what = "something private." if private else str(row["reason"])[:300]
@@ -44,8 +45,10 @@ def expiry(beat: Beat) -> None:
                     private)
         beat.kept["until"] = max(beat.kept.get("until", 0), row["seq"])
         for table in (agent.desk.codes, agent.desk.kept, agent.desk.failures): table.pop(row["id"], None)
-    async def waiting() -> list[float]: return [row["expires"] for row in agent.journal.approvals(state="pending")]
-    if ahead := beat.wait(waiting()): beat.wake = min(ahead) + 1
+    async def waiting() -> dict[str, float]: return {row["id"]: row["expires"] for row in agent.journal.approvals(state="pending")}
+    ahead = beat.wait(waiting())
+    beat.kept["open"] = [*ahead]
+    if ahead: beat.wake = min(ahead.values()) + 1
 
 # %% ../../nbs/workers/keeping.ipynb #95b23938
 def keeping_skills(settings: Any) -> list[Skill]:
