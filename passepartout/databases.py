@@ -55,7 +55,7 @@ def check_beside(path: Path) -> None:
         try: found = os.lstat(beside := f"{os.path.realpath(path)}{end}")
         except FileNotFoundError: continue
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            raise OSError(errno.EMLINK, "is no file of its own, and would be written over; move it away", beside)
+            raise OSError(errno.EMLINK, f"{beside} is no file of its own, and would be written over; move it away", beside)
 
 # %% ../nbs/01g_databases.ipynb #84b58c44
 def read_up_to(path: Path, most: int = 100_000, links: bool = True) -> tuple[bytes, os.stat_result]:

@@ -98,7 +98,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
             raise JournalError(f"{path} is a folder or a device and no journal. Move it away to begin a new journal; nothing was written.")
         make_private(path.resolve())
         try: check_beside(path)
-        except OSError as error: raise JournalError(f"{error.filename} {error.strerror}. Nothing was written.") from error
+        except OSError as error: raise JournalError(f"{error.strerror}. Nothing was written.") from error
     db = sqlite3.connect(path or ":memory:", timeout=5, isolation_level=None, check_same_thread=False)
     refuse_foreign(db, path)
     give_up = time.monotonic() + 5
