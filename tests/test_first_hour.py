@@ -1173,3 +1173,18 @@ def test_what_newcomers_say_is_answered_or_asked_about(tmp_path, line, said):
 def test_what_newcomers_want_is_done(tmp_path, line, file, after):
     (answer,), files = play(tmp_path, NEWCOMER, line)
     assert after in files.get(file, ""), (answer, files.get(file))
+
+
+BOATS = {"Projects/Boat.md": "# Boat\n- [ ] a\n", "Old Things/Ship.org": "* b\n", "Kitchen.md": "# Kitchen\n- [ ] c\n"}
+
+@pytest.mark.parametrize("line, file", [("todo call Ana in Boat.md", "Projects/Boat.md"), ("remind me tomorrow to call Ana in boat.md", "Projects/Boat.md"), ("note: call Ana in Ship.org", "Old Things/Ship.org"),
+                                        ("Aufgabe Ana anrufen in Boat.md", "Projects/Boat.md"), ("todo call Ana in kitchen.md", "Kitchen.md"), ("note in Boat.md: call Ana", "Projects/Boat.md"), ("todo call Ana tomorrow at 9 in Boat.md", "Projects/Boat.md")])
+def test_no_file_is_begun_beside_one_of_its_name_in_a_folder(tmp_path, line, file):
+    "A task went into a new file, and whoever looked into the old one did not find it."
+    (asked, done), files = play(tmp_path, BOATS, line, "yes")
+    assert f"but {file}. Did you mean" in asked and set(files) == set(BOATS) and ("Ana" in files[file]), (asked, done)
+
+
+def test_a_new_file_of_that_name_is_begun_where_the_person_says_so(tmp_path):
+    (answer, other), files = play(tmp_path, BOATS, "todo call Ana in ./Boat.md", "todo call Ana in New.md")
+    assert "call Ana" in files["Boat.md"] and "call Ana" in files["New.md"] and files["Projects/Boat.md"] == BOATS["Projects/Boat.md"], (answer, other)

@@ -21,7 +21,7 @@ from .captures import Request, decline, repeated_parts, say
 from .command import Command
 from .dates import NoSuchDate, say_day
 from .edits import edit, number_in, settled
-from .files import as_spelt, in_own_inbox, in_quotes
+from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere
 from .german import in_english
 from .followups import about_the_new, narrowed, shown_more, spelled_out, went_on
 from .guesses import suggestion
@@ -125,7 +125,8 @@ def understand(text: str, today: date, around: Surroundings = Surroundings()) ->
     if problem := unfit(text): return decline(problem)
     first, end, below = text.partition("\n")
     text = _WIDE.sub(" ", first) + end + below
-    return of_models(as_spelt(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around), around)
+    proposal = as_spelt(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around)
+    return of_models(lies_elsewhere(proposal, text, around) or proposal, around)
 
 # %% ../../nbs/reflex/grammar.ipynb #9456f952
 def meant_by(request: Request, around: Surroundings) -> dict:
@@ -137,7 +138,8 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         around = spelled_out(around, today)
         if which_of_two(request, around): return decline(WHICH)
         if meant := offered_before(request, around):
-            return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
+            again = Request.of(meant, today)
+            return next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
         return (completed(request, around) or went_on(request, around) or shown_more(request, around) or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)
@@ -201,4 +203,5 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
     text = text if unfit(text) else in_quotes(text, around)
     if unfit(text) or pasted(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
         return None
-    return as_spelt(in_own_inbox(exact_call(text, today, around), text, around), around)
+    call = as_spelt(in_own_inbox(exact_call(text, today, around), text, around), around)
+    return call if lies_elsewhere(call, text, around) is None else None
