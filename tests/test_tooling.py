@@ -213,6 +213,15 @@ def test_a_notebook_full_of_merge_marks_can_be_rebuilt(pair):
     assert list(pair.tool.check()) == []
 
 
+def test_what_a_merge_left_is_told_by_the_check_and_not_by_a_traceback(pair):
+    pair.run("export")
+    pair.nb.write_text("<<<<<<< ours\n" + pair.nb.read_text())
+    (module := pair.root / "passepartout" / "demo.py").write_text("<<<<<<< ours\n" + module.read_text())
+    pair.refuses("check")
+    told = list(pair.tool.check())
+    assert [each.split(" ", 1)[0] for each in told] == ["nbs/01_demo.ipynb", "passepartout/demo.py"] and "one 01_demo --from twin" in told[0]
+
+
 @pytest.mark.slow
 def test_ids_and_outputs_stay_with_their_cells(pair):
     pair.run("one", "demo")

@@ -23,7 +23,7 @@ def shown(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, promises", [("31_write_a_gate.ipynb", False), ("32_write_a_provider.ipynb", True), ("92_embed.ipynb", True)])
+@pytest.mark.parametrize("name, promises", [("31_write_a_gate.ipynb", False), ("31a_write_a_tool.ipynb", True), ("32_write_a_provider.ipynb", True), ("92_embed.ipynb", True)])
 def test_what_is_shown_can_be_typed(tmp_path, name, promises):
     cells = shown(name) if promises else [cell for cell in shown(name) if "SkillBook" not in cell]          # the gate of a page is shown on the command line
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}

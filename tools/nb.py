@@ -59,7 +59,7 @@ def read_notebook(nb: Path) -> dict:
         return book
     except (ValueError, KeyError, TypeError) as error:
         raise Drift(f"{shown(nb)} is not a readable notebook ({error}); a merge may have left its marks in it. "
-                    f"Rebuild it from its twin: python tools/nb.py one {nb.stem} --from twin") from None
+                    f"Rebuild it from its twin: python tools/nb.py one {nb.relative_to(NBS).with_suffix('').as_posix()} --from twin") from None
 
 
 def write_notebook(nb: Path, book: dict):
@@ -534,7 +534,11 @@ def unindexed():
     for module in sorted(LIB.rglob("*.py")):
         if module.name.startswith("_"): continue
         name, found = ".".join(module.relative_to(LIB.parent).with_suffix("").parts), set()
-        for each in ast.parse(module.read_text(encoding="utf-8")).body:
+        try: body = ast.parse(module.read_text(encoding="utf-8")).body
+        except SyntaxError as error:
+            yield f"{shown(module)} cannot be read (line {error.lineno}); a merge may have left its marks in it: run python tools/nb.py export"
+            continue
+        for each in body:
             if isinstance(each, defines): found.add(f"{name}.{each.name}")
             if isinstance(each, ast.ClassDef): found |= {f"{name}.{each.name}.{inner.name}" for inner in each.body if isinstance(inner, defines)}
         if found != set(index.get(name, ())): yield f"{shown(module)} has other names than {shown(LIB / '_modidx.py')}: run python tools/nb.py export"
@@ -542,6 +546,7 @@ def unindexed():
 
 def check():
     "What drifted, one line each; nothing is written."
+    readable = True
     for nb, twin in notebooks():
         try:
             if not nb.exists() or not twin.exists():
@@ -550,8 +555,9 @@ def check():
                 yield f"{shown(nb)} and its text twin differ"
             if nb.exists(): yield from unfit(nb)
         except Drift as problem:
+            readable = False
             yield str(problem)
-    for module in orphans():
+    for module in orphans() if readable else ():
         yield f"{shown(module)} comes from no notebook: delete it, or name it in a notebook's default_exp"
     yield from unindexed()
     if (ROOT / "settings.ini").exists() and (not (LIB / "settings.ini").exists() or (LIB / "settings.ini").read_bytes() != (ROOT / "settings.ini").read_bytes()):

@@ -38,7 +38,7 @@ def within_moment(work: Callable[[], list[str]], seconds: float = 0.7) -> list[s
     return found[0] if found else []
 
 # %% ../../nbs/terminal/20f_completion.ipynb #8bb468f5
-def known_rows(context: Any, sql: str, values: tuple = ()) -> list[tuple]:
+def known_rows(context: Any, sql: str) -> list[tuple]:
     "Rows of the index of the memex that the command line names; none when there is no index yet."
     import sqlite3
     from contextlib import closing
@@ -46,7 +46,7 @@ def known_rows(context: Any, sql: str, values: tuple = ()) -> list[tuple]:
     memex = next((value for value in (context.params.get("memex"), context.parent and context.parent.params.get("memex")) if value), None)
     path = load_settings({"memex_dir": Path(memex)} if memex else {}).index_path
     if not path.is_file(): return []
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.3)) as db: return db.execute(sql, values).fetchall()
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.3)) as db: return db.execute(sql).fetchall()
 
 # %% ../../nbs/terminal/20f_completion.ipynb #a91db15b
 def title_words(context: Any, begun: str, name: str, where: str) -> list[str]:

@@ -54,9 +54,9 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"Did you mean /{found[0]}? " if found else ""
 
 # %% ../../nbs/terminal/20ad_slash.ipynb #a2879a9e
-def count_of(text: str, default: int = 1) -> int:
-    "A number from 1 to 999 in `text`, or `default` when it is empty. `PassepartoutError` for anything else."
-    if not text: return default
+def count_of(text: str) -> int:
+    "A number from 1 to 999 in `text`, or 1 when it is empty. `PassepartoutError` for anything else."
+    if not text: return 1
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) < 1000:
         raise PassepartoutError(f"{clean(text)[:40]!r} is not a number between 1 and 999, as in /undo 2.")
     return int(text[:6])

@@ -140,6 +140,7 @@ class Parameter(Checked):
 
     def __post_init__(self):
         object.__setattr__(self, "name", key_name(self.name))
+        if self.type == "path" and self.kind == "text": object.__setattr__(self, "kind", "path")
         object.__setattr__(self, "type", ALIASES.get(self.type, self.type))
         if wrong := senseless(self): raise ToolError(f"Parameter {self.name}: {wrong}")
         object.__setattr__(self, "choices", tuple(map(str, self.choices)))
@@ -150,7 +151,9 @@ class Parameter(Checked):
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #61904755
 def senseless(parameter: Parameter) -> str:
     "What is wrong with the declaration of a parameter, or nothing."
-    if parameter.type not in TYPES: return f"there is no type {parameter.type!r}; there are {', '.join(TYPES)}."
+    if parameter.type not in TYPES:
+        meant = f' It is a kind: kind="{parameter.type}".' if parameter.type in KINDS else ""
+        return f"there is no type {parameter.type!r}; there are {', '.join(TYPES)}.{meant}"
     if parameter.kind not in KINDS or parameter.access not in ACCESS:
         return f"kind is one of {', '.join(KINDS)}, access one of {', '.join(ACCESS)}."
     return "a limit is an integer or a number." if parameter.kind == "limit" and parameter.type not in ("integer", "number") else ""
