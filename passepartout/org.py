@@ -6,11 +6,11 @@ Docs: https://example.org/passepartout/org.html.md"""
 
 # %% auto #0
 __all__ = ['QUIET', 'LINK', 'NAMES', 'TAGS', 'PRIORITY', 'WORD', 'SIGNS', 'PLANNING', 'DRAWER', 'PROPERTY', 'SETTING', 'BLOCK',
-           'BLOCK_END', 'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'HASHTAG', 'BEFORE_TAG',
-           'Node', 'shown_tags', 'Keywords', 'read_keywords', 'Below', 'Above', 'Outline', 'plain_text', 'link_targets',
-           'other_names', 'Builder', 'read_headline', 'meant_tags', 'read_properties', 'property_tags', 'find_blocks',
-           'block_ends', 'note_spans', 'read_settings', 'inside', 'read_heading', 'read_hashtags', 'parse_org',
-           'read_file_node', 'print_outline']
+           'BLOCK_END', 'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'HASHTAG', 'WIDE_HASHTAG',
+           'BEFORE_TAG', 'Node', 'shown_tags', 'Keywords', 'read_keywords', 'Below', 'Above', 'Outline', 'plain_text',
+           'link_targets', 'other_names', 'Builder', 'read_headline', 'meant_tags', 'read_properties', 'property_tags',
+           'find_blocks', 'block_ends', 'note_spans', 'read_settings', 'inside', 'read_heading', 'read_hashtags',
+           'parse_org', 'read_file_node', 'print_outline']
 
 # %% ../nbs/08_org.ipynb #975c69ad
 import re
@@ -343,15 +343,17 @@ def read_heading(text: str, found: re.Match, states: Mapping[str, bool]) -> dict
     return facts | {"level": level, "start": found.start(), "body_start": below}
 
 # %% ../nbs/08_org.ipynb #0fe1494f
-HASHTAG = Regex(r"[#＃﹟]{1,6}(?:\[\[([^\[\]\n]{1,200})\]\]|([^\s#＃﹟+,;:()\[\]{}|\"'=~.!?][^\s#＃﹟,;()\[\]{}|\"'=~.!?]{0,200}))")
+_NAME_OF_TAG = r"(?:\[\[([^\[\]\n]{1,200})\]\]|([^\s#＃﹟+,;:()\[\]{}|\"'=~.!?][^\s#＃﹟,;()\[\]{}|\"'=~.!?]{0,200}))"
+HASHTAG, WIDE_HASHTAG = Regex("#[#＃﹟]{0,5}" + _NAME_OF_TAG), Regex("[#＃﹟]{1,6}" + _NAME_OF_TAG)
 BEFORE_TAG = frozenset(" \t\n\r(,;*_/")
 
 # %% ../nbs/08_org.ipynb #fa5bc497
 def read_hashtags(nodes: list[Node], text: str, dead: tuple[tuple[int, int], ...]) -> None:
     "Note for each node which words of its line and text begin like a tag of Logseq."
-    if "#" not in text and text.isascii(): return
+    wide = not text.isascii() and ("＃" in text or "﹟" in text)
+    if "#" not in text and not wide: return
     found, starts = {}, [node.start for node in nodes]
-    for tag in HASHTAG.finditer(text):
+    for tag in (WIDE_HASHTAG if wide else HASHTAG).finditer(text):
         at, name = tag.start(), tag[1] or tag[2]
         if at and text[at - 1] not in BEFORE_TAG and text[at - 1].isprintable() or not any(map(str.isalpha, name)) or inside(dead, at): continue
         found.setdefault(bisect_right(starts, at) - 1, {})["_".join(name.split())] = None

@@ -693,3 +693,11 @@ async def test_checking_a_proposal_runs_nothing(tmp_path):
     agent = await booted(tmp_path, ALLOW)
     for effect in EFFECTS.values(): await agent.check(effect); await agent.check(write_plist(effect))
     assert (agent.ran, agent.journal.records(), len(agent.clearances)) == ([], [], 0)
+
+
+async def test_a_result_with_millions_of_parts_is_no_fault(tmp_path):
+    agent = await booted(tmp_path, {**ASK, "theirs": "allow"}, [write_plist(EFFECTS["theirs"]), "Done."])
+    agent.tools.register(Tool("theirs", "Counts", [Parameter("note")], lambda note: list(range(2_100_000)), foreign=True))
+    reply = await agent.handle("please, x", source="cli")
+    for ask in agent.pending(source="cli"): reply = await agent.approve(ask.id, ask.code, "main")
+    assert "Done." in reply
