@@ -39,8 +39,8 @@ class Node:
     done: bool = False                 # the keyword is one of the done states
     priority: str | None = None        # "A", "B", ...
     tags: tuple[str, ...] = ()         # its own
-    meant: tuple[str, ...] = ()        # what in its title or text may be meant as tags
-    said: tuple[str, ...] = ()         # tags of bullets in its text, on a page that is all bullets, each behind `QUIET`
+    meant: tuple[str, ...] = ()        # what at the end of its title may be meant as tags
+    said: tuple[str, ...] = ()         # hashtags in its text or title in Org, tags of bullets in its text on a page that is all bullets, each after `QUIET`
     given: tuple[str, ...] = ()        # tags of the bullets that it stands below there
     properties: Mapping[str, Any] = field(default_factory=dict)
     planning: tuple[int, int] | None = None   # where the line with SCHEDULED, DEADLINE, CLOSED stands
@@ -55,7 +55,7 @@ class Node:
 
     @property
     def all_tags(self) -> tuple[str, ...]:
-        "Its own tags, what in its title or text may be meant as some, those that its properties name, those that bullets give it, and under `QUIET` those that bullets in its text have."
+        "Its own tags, what may be meant as some, those that its properties name, those that bullets give it, and after `QUIET` those that are said in its text."
         if not (self.properties or self.meant or self.said or self.given): return self.tags
         return tuple(dict.fromkeys((*self.tags, *self.meant, *property_tags(self.properties), *self.given, *self.said)))
 
@@ -358,7 +358,7 @@ def read_hashtags(nodes: list[Node], text: str, dead: tuple[tuple[int, int], ...
         if at and text[at - 1] not in BEFORE_TAG and text[at - 1].isprintable() or not any(map(str.isalpha, name)) or inside(dead, at): continue
         found.setdefault(bisect_right(starts, at) - 1, {})["_".join(name.split())] = None
     for index, names in found.items():
-        nodes[index].meant = tuple(dict.fromkeys(nodes[index].meant) | names)
+        nodes[index].said = tuple([QUIET + name for name in names if name not in nodes[index].meant])
 
 # %% ../nbs/08_org.ipynb #7ff84993
 def parse_org(text: str, file: str = "", *, default: Keywords = Keywords(), modified: float = 0.0) -> Outline:

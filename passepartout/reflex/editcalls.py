@@ -17,7 +17,7 @@ from datetime import date
 
 from ..capture import word_for
 from ..lazy import Regex
-from ..org import Node, Outline, inside
+from ..org import QUIET, Node, Outline, inside
 from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
 from .captures import decline, propose_capture, say, tool_call
@@ -144,11 +144,11 @@ def to_show(command: Command, place: Place, around: Surroundings, today: date) -
 def to_tags(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-set-tags; what is so already is said, and where a tag comes from that stands further up."
     _, node = node_at(place, around)
-    bare, name = lambda tags: {tag.lstrip("@#").casefold() for tag in tags}, name_of(place, around)
+    bare, name = lambda tags: {tag.lstrip(f"@#{QUIET}").casefold() for tag in tags}, name_of(place, around)
     adds, takes = command.args.get("add") or (), command.args.get("remove") or ()
     if adds and bare(adds) <= bare(node.tags): return say(f"{name} is tagged with {' and '.join(adds)} already.")
     if takes and not bare(takes) & bare(node.tags):
-        above = (" It stands in its title or text: change that to take it out." if bare(takes) & bare(node.meant)
+        above = (" It stands in its title or text: change that to take it out." if bare(takes) & bare((*node.meant, *node.said))
                  else " It comes from above: take it from that heading or file." if bare(takes) & bare(place.tags) else "")
         return decline(f"{name} has no tag {' or '.join(takes)} of its own, so nothing was done.{above}")
     return call("org-set-tags", command, place, around, **command.args)
