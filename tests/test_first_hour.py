@@ -1188,3 +1188,11 @@ def test_no_file_is_begun_beside_one_of_its_name_in_a_folder(tmp_path, line, fil
 def test_a_new_file_of_that_name_is_begun_where_the_person_says_so(tmp_path):
     (answer, other), files = play(tmp_path, BOATS, "todo call Ana in ./Boat.md", "todo call Ana in New.md")
     assert "call Ana" in files["Boat.md"] and "call Ana" in files["New.md"] and files["Projects/Boat.md"] == BOATS["Projects/Boat.md"], (answer, other)
+
+
+@pytest.mark.parametrize("link", ["/etc/hostname", "nowhere.org"])
+def test_an_inbox_that_cannot_be_read_is_not_said_to_be_empty(tmp_path, link):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "inbox.org").symlink_to(link)
+    (answer,), _ = play(tmp_path, {"a.org": "* a\n"}, "what is in my inbox")
+    assert "empty" not in answer and "inbox.org" in answer, answer

@@ -255,6 +255,19 @@ async def test_the_title_of_a_file_names_the_file_where_no_heading_has_it(tmp_pa
     await agent.close()
 
 
+@pytest.mark.parametrize("file, after, said", [("Boat.md", None, "but Projects/Boat.md"), ("boat.md", None, "but Projects/Boat.md"), ("./Boat.md", "Boat.md", "(a new file)"), ("Projects/Boat.md", "Projects/Boat.md", "Added"), ("Ship.md", "Ship.md", "(a new file)")])
+async def test_a_model_begins_no_file_beside_one_of_its_name(tmp_path, file, after, said):
+    memex, agent = await booted(tmp_path, permissions={"default": "allow"})
+    (memex / "Projects").mkdir()
+    (memex / "Projects" / "Boat.md").write_text("# Boat\n")
+    prompts, answers = [], [proposal("org-capture", {"title": "varnish", "kind": "task", "file": file})]
+    register_backend(agent, "model", lambda prompt, system: (prompts.append(prompt), answers.pop() if answers else "So it is.")[1], inline=True)
+    agent.provider_cascade = ("model",)
+    await agent.handle("please")
+    assert said in prompts[-1] and [str(each.relative_to(memex)) for each in memex.rglob("*.md") if "varnish" in each.read_text()] == [after] * bool(after), prompts[-1]
+    await agent.close()
+
+
 async def test_a_note_changed_meanwhile_is_left_alone(tmp_path):
     memex, agent = await booted(tmp_path)
     said = [proposal(*CALLS[1])]

@@ -45,7 +45,8 @@ def inbox(request: Request, around: Surroundings) -> Outcome:
     "what is in my inbox, inbox"
     if not _INBOX.fullmatch(request.text.strip().rstrip("?!. ")): return None
     names, place = {path.rpartition("/")[2].partition(".")[0].casefold() for path in paths_of(around)}, own_inbox(around)
-    if (around.index() is not None or names) and "inbox" not in names:
+    unread = {each.file for each in index.guarded(index.remarks)[0]} if (index := around.index()) is not None else ()
+    if (around.index() is not None or names) and "inbox" not in names and place not in unread:
         return say(f"Your inbox is empty: there is no {place} yet. What you say with “note: …” or “todo …” goes there.")
     look_there = None if place in paths_of(around) else look(Request.of("show inbox", request.today), around)
     return look_there or tool_call("read-file", f"You asked to read {place}", path=place)

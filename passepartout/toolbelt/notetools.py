@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/toolbelt/notetools.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LINES', 'MOST_CHARS', 'WIDEST', 'HITS', 'ITEMS', 'LINES', 'FOLDER', 'LISTS', 'FIND_TAKES', 'AGENDA_TAKES',
-           'CAPTURE_TAKES', 'READ_TAKES', 'say_when', 'org_capture', 'line_part', 'cut_lines', 'headings_in',
-           'read_file', 'note_tools']
+           'CAPTURE_TAKES', 'READ_TAKES', 'say_when', 'named_elsewhere', 'org_capture', 'line_part', 'cut_lines',
+           'headings_in', 'read_file', 'note_tools']
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #9ed00417
 from bisect import bisect_right
@@ -15,12 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
-from ..amounts import counted
+from ..amounts import counted, listed
 from ..agenda import Item, say_day
 from .agendatool import DAYS, NEXT, org_agenda, org_next, org_view, read_clock, read_when, this_moment
 from .firstlines import QUESTIONS
 from ..capture import INBOX, CaptureError, append_headline, clean_title, tags_of
 from ..conditions import PassepartoutError
+from ..confinement.openedpath import OpenedPath
+from ..confinement.resources import names_below
 from ..edits import FileEdit
 from ..indexing.embeddings import Vectors
 from .findtool import org_find
@@ -40,6 +42,13 @@ def say_when(day: date | datetime, until: str) -> str:
     "A day in words, with its time and when it ends, if it has one."
     if not isinstance(day, datetime): return say_day(day)
     return f"{say_day(day)} {day:%H:%M}" + (f" to {until}" if until else "")
+
+# %% ../../nbs/toolbelt/12b_notetools.ipynb #cfc849b0
+def named_elsewhere(name: str, file: OpenedPath) -> None:
+    "Raise `CaptureError` when `name`, without a folder, would begin a file, and one of that name lies in a folder."
+    if file.kind != "missing" or "/" in name: return
+    if other := [each for each in names_below(file.root) if each.casefold().endswith(f"/{name.strip().casefold()}")][:3]:
+        raise CaptureError(f"There is no {name} at the top of the notes, but {listed(other, 3)}. Name it with its folder, or call a new file ./{name}. Nothing was written.")
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #b8ce8ccf
 def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | None, body: str, context: ToolContext,
@@ -166,6 +175,7 @@ def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_ta
         if view == NEXT: return source.answered(lambda source: org_next(context, source, private_tags))
         return source.answered(lambda source: org_view(view, context, source, private_tags, group, start, end, question))
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):
+        if file != inbox: named_elsewhere(file, context.resources["file"])
         return org_capture(title, kind, scheduled, deadline, body, context, repeat, until, begun)
     def read_body(path, start, lines, context, column=None): return read_file(start, lines, context, private_tags, column=column or 1)
     takes = [replace(each, default=inbox) if each.name == "file" else each for each in CAPTURE_TAKES]
