@@ -19,7 +19,7 @@ from typing import Iterable, Iterator, Sequence
 from .amounts import counted
 from .conditions import PassepartoutError
 from .lazy import Regex
-from .org import Node, Outline, plain_text
+from .org import Node, Outline, plain_text, shown_tags
 from .outline.diarydates import Expression, diary_dates
 from .outline.timestamps import NAMES, Repeat, Stamp, occurrences, stamps
 from .tuples import NamedTuple
@@ -61,7 +61,7 @@ class Item(NamedTuple):
         "The item in plain values, for programs."
         due = self.due
         return self._asdict() | {
-            "day": self.day and self.day.isoformat(), "due": due and due.isoformat(),
+            "tags": shown_tags(self.tags), "day": self.day and self.day.isoformat(), "due": due and due.isoformat(),
             "at": self.at and self.at.isoformat("minutes"), "until": self.until and self.until.isoformat("minutes")}
 
 # %% ../nbs/08b_agenda.ipynb #ee32dd1d

@@ -34,6 +34,7 @@ from .consent.endorsements import Endorsements
 from .journal import Journal
 from .storage.journalfile import is_alive
 from .lazy import Regex
+from .oneline import displayed
 from .plans.plandesk import PlanBook
 from .serving.sockets import take_lock
 
@@ -58,6 +59,8 @@ def copy_state(state: Path, folder: Path) -> dict[str, Path]:
     journal = Journal.look(state / "journal.sqlite")
     try: journal.db.execute("VACUUM INTO ?", (str(folder / "journal.sqlite"),))
     except sqlite3.Error as error: raise JournalError(f"The journal cannot be copied: {error}.") from error
+    except UnicodeError as error:
+        raise ArchiveError(f"{displayed(str(folder.parent))} or the name of the backup holds bytes that are no letters, which no database can be given. Choose another place or name.") from error
     finally: journal.close()
     (folder / "flight-plans").mkdir(mode=0o700)
     for path in sorted((state / "flight-plans").glob("*.org")):

@@ -193,7 +193,7 @@ def as_condition(exception: BaseException, message: str | None = None, **slots) 
         condition = PipelineError(message or f"{type(exception).__name__}: {exception}", **slots)
         condition.__cause__ = exception
         exception.__dict__["_condition"] = condition
-    if "_signalled" not in exception.__dict__ and "_signalled" not in condition.__dict__:
+    if "_signalled" not in exception.__dict__:
         exception.__dict__["_signalled"] = True
         signal_condition(condition)
     return condition

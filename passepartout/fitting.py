@@ -44,6 +44,7 @@ def own_permissions(agent: Any) -> Any:
     file = agent.settings.config_dir / "passepartout" / "rules.ini"
     stamp, rules = written(file), load_rules(file, [root.path for root in agent.roots])
     mine = Permissions(agent.tools, agent.settings.permissions, rules, agent.roots, Grants(agent.journal), command_reader(agent))
+    mine.unsure = agent.settings.unsure
     mine.watch(file, stamp)
     return mine
 

@@ -19,7 +19,7 @@ from typing import Any
 from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .cascade.askone import providers
-from .claims import CLAIMED, claims_change, wants_change, with_truth
+from .claims import CLAIMED, PROMISED, claims_change, promises_look, wants_change, with_truth
 from .conditions import PassepartoutError
 from .context import log_about, turn_in
 from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PLAN, REASONED, REQUIRES_APPROVAL, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed,
@@ -99,14 +99,14 @@ async def reason_gate(agent, signal: Any) -> Signal:
         claim, candidate = unfounded(agent, turn, signal, candidate)
         judgement = judgement_on(agent, candidate, signal)
         verdict, thought = judgement.verdict, agent.thought(signal, candidate)
-        if claim: judgement.verdict = verdict = Rejected(CLAIMED, "claims", EVENT)
+        if claim: judgement.verdict = verdict = Rejected(claim, "claims", EVENT)
         if goes_round(agent, turn, signal, verdict, thought): judgement.verdict = verdict = Rejected(AGAIN, "repeated", EVENT)
         agent.note(signal, "proposal", {"attempt": attempt, **thought, **judgement_record(judgement)})
         if not isinstance(verdict, Rejected): break
         log_about(agent, signal, f"DETERMINISTIC: attempt {attempt} was rejected by {verdict.gate}: {verdict.text}")
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
-        said = whose(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate), more_wrong(agent, candidate, verdict))
-        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **said}})
+        told = whose(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate), more_wrong(agent, candidate, verdict))
+        current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **told}})
     if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE: went_on(turn, signal, thought, verdict.action.hash)
     return settle(agent, signal, verdict)
 
@@ -147,13 +147,18 @@ def went_on(turn: Any, signal: Signal, thought: Mapping, did: str = "") -> None:
     turn.proposed, turn.did = str(thought.get("proposal") or ""), (*turn.did[-1:], did)
 
 # %% ../nbs/16_reason.ipynb #273a3a11
-def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[bool, Any]:
-    "Whether `candidate` has to go back because it claims a change that was not made, and the candidate: after it went back, with the truth below its words."
-    if turn is None or turn.acted or not turn.heard or not isinstance(candidate, Action) or not is_answer(candidate, signal): return False, candidate
+def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[str, Any]:
+    "Why `candidate` has to go back, because it claims a change that was not made or promises a look that does not follow, and the candidate: after it went back, with the truth below its words."
+    if turn is None or not turn.heard or not isinstance(candidate, Action) or not is_answer(candidate, signal): return "", candidate
     backend, said = agent.backends.get(turn.heard[0]), candidate.payload.get("text")
-    asked, looked = agent.asked(signal) or turn.request, signal.sensor in (TOOL_OUTPUT, TOOL_ERROR)
-    if backend is not None and backend.blind or not isinstance(said, str) or not claims_change(said, asked, looked): return False, candidate
-    first, turn.claimed = not turn.claimed, True
+    if backend is not None and backend.blind or not isinstance(said, str): return "", candidate
+    if promises_look(said) and not turn.claimed:
+        turn.claimed = True
+        return PROMISED, candidate
+    if turn.acted: return "", candidate
+    asked, looked = agent.asked(signal) or turn.request, signal.sensor == TOOL_OUTPUT
+    if not claims_change(said, asked, looked): return "", candidate
+    first, turn.claimed = "" if turn.claimed else CLAIMED, True
     told = {**candidate.payload, "text": with_truth(said), **({"declined": True} if wants_change(asked) else {})}
     return first, candidate if first else Action(payload=told, type=candidate.type, target=candidate.target)
 

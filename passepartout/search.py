@@ -16,7 +16,7 @@ from typing import Iterable, Sequence
 from unicodedata import normalize
 
 from .lazy import Regex
-from .org import Node, Outline, link_targets, other_names, plain_text
+from .org import Node, Outline, link_targets, other_names, plain_text, shown_tags
 from .outline.privacy import is_private
 from .outline.properties import said_of, said_text
 from .records import record
@@ -73,7 +73,8 @@ def fold_outline(outline: Outline) -> list[Section]:
     name = fold(" ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0]), outline.file)))
     for node in outline.nodes:
         up = sections[node.parent] if node.parent >= 0 else None
-        above = (up.above[-400:] + up.title + up.tags) if up and node.parent > 0 else up.tags if up else " "
+        handed = fold(" ".join(shown_tags(up.node.all_tags))) if up and up.node.said else up.tags if up else ""
+        above = (up.above[-400:] + up.title + handed) if up and node.parent > 0 else handed if up else " "
         shown = plain_text(node.title)
         title = name if up is None else fold(" ".join((shown, *other_names(node))) if node.properties else shown)
         body = f"{said_text(outline, node)}{outline.body(node)}" if node.properties else outline.body(node)
@@ -140,7 +141,7 @@ class Hit:
 
     def as_dict(self) -> dict:
         "The hit in plain values, for programs."
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__slots__} | {"tags": shown_tags(self.tags)}
 
 # %% ../nbs/08c_search.ipynb #b6bd552a
 @record

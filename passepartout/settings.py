@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/settings.html.md"""
 # %% auto #0
 __all__ = ['ORIGINAL', 'KINDS', 'ALIASES', 'Places', 'Thinkers', 'Budgets', 'Rights', 'Shown', 'Clock', 'Limits', 'Settings',
            'memex_slug', 'Entry', 'ini_entries', 'variable_name', 'variable_entries', 'xdg_dir', 'home_dir',
-           'working_dir', 'packaged_text', 'Draft', 'lay', 'lay_layer', 'shown', 'unknown', 'own_keys', 'lay_dotenv',
-           'lay_arguments', 'load_settings']
+           'working_dir', 'packaged_text', 'Draft', 'lay', 'lay_layer', 'shown', 'unsure', 'unknown', 'own_keys',
+           'lay_dotenv', 'lay_arguments', 'load_settings']
 
 # %% ../nbs/04_settings.ipynb #95211660
 import hashlib, os, re
@@ -21,7 +21,7 @@ from typing import Any
 
 import passepartout
 from .conditions import PassepartoutError
-from .inifile import (STRICTEST, Agreement, Money, Name, Share, Tokens, file_lines, read_permissions, read_small, read_value,
+from .inifile import (STRICTEST, VERDICTS, Agreement, Money, Name, Share, Tokens, file_lines, read_permissions, read_small, read_value,
                                   tool_key)
 from .records import record
 from .tuples import NamedTuple
@@ -131,8 +131,9 @@ class Limits(Clock):
 # %% ../nbs/04_settings.ipynb #4d618314
 @record(kw_only=True)
 class Settings(Limits):
-    "Every setting in force: times in seconds, lengths in characters; `warnings` for the person, `secrets` from `.env` and from keys for this program alone."
+    "Every setting in force: times in seconds, lengths in characters; `warnings` for the person, `unsure` what may have forbidden something and cannot be read, `secrets` from `.env` and from keys for this program alone."
     warnings: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
     origin: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -180,7 +181,7 @@ def ini_entries(text: str, source: str, base: Path) -> Iterator[Entry]:
 # %% ../nbs/04_settings.ipynb #5199bd1d
 ORIGINAL = ("memex_dir", "default_actuator", "silent_actuators", "heartbeat_interval", "memory_auto_save_interval",
             "daemon_sleep_interval", "provider_cascade", "context_log_limit", "context_semantic_threshold", "privacy_filter_tags")
-KINDS = {f.name: f.type for f in fields(Settings) if f.name not in ("warnings", "origin", "secrets")}
+KINDS = {f.name: f.type for f in fields(Settings) if f.name not in ("warnings", "unsure", "origin", "secrets")}
 ALIASES = {"memex": "memex_dir", "memex_assistant": "assistant"}
 
 
@@ -278,6 +279,16 @@ def shown(value: Any) -> str:
         return ", ".join(map(str, value)) or "nothing"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
+# %% ../nbs/04_settings.ipynb #e087a8f6
+def unsure(text: str, source: str) -> Iterator[str]:
+    "What in the text of a personal settings.ini cannot be read and may have forbidden something, a sentence for each line."
+    for number, section, name, value in file_lines(text):
+        key, word = name.lower().replace("-", "_"), value.strip().lower()
+        if name and (section == "permissions" or key in KINDS or key in ALIASES or word not in VERDICTS): continue
+        if not name and section != "permissions" and value[:1] != "[" and not any(each in value for each in "\0\ufffd"): continue
+        yield (f"{source} line {number}: {(f'{name} = {value}' if name else value)[:80]!r} may say what is forbidden, and cannot be read so. "
+               "Write TOOL = allow, ask or deny below [permissions].")
+
 # %% ../nbs/04_settings.ipynb #88debeeb
 def unknown(entry: Entry) -> str:
     "What to say about an entry whose name is not a setting."
@@ -334,10 +345,11 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, environ: Mappin
     draft, personal = Draft(home), config / "passepartout" / "settings.ini"
     lay_layer(draft, ini_entries(packaged_text(), "default", home))
     lay_layer(draft, [Entry(f"{kind}_dir", xdg_dir(kind, environ, home), "XDG base directory", home) for kind in ("state", "cache")])
-    lay_layer(draft, ini_entries(read_small(personal, own=True) or "", str(personal), home))
+    lay_layer(draft, ini_entries(said := read_small(personal, own=True) or "", str(personal), home))
     secrets = lay_dotenv(draft, personal.with_name(".env"))
     lay_layer(draft, variable_entries(environ, "environment", here))
     lay_layer(draft, [Entry("config_dir", config, "XDG base directory", here)])
     lay_arguments(draft, given, here)
     sealed = {"permissions": draft.values["permissions"], "origin": draft.origin, "secrets": secrets | own_keys(environ)}
-    return Settings(**draft.values | {name: MappingProxyType(value) for name, value in sealed.items()}, warnings=tuple(draft.warnings))
+    return Settings(**draft.values | {name: MappingProxyType(value) for name, value in sealed.items()}, warnings=tuple(draft.warnings),
+                    unsure=tuple(unsure(said, str(personal))))

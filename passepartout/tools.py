@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/tools.html.md"""
 
 # %% auto #0
 __all__ = ['spelled', 'IN_DISPATCH', 'IN_SHORT', 'ANSWER_HERE', 'CALL_FORM', 'HOW_TO_CALL', 'ToolContext', 'ToolResult',
-           'Declared', 'pure', 'Bodied', 'Derived', 'Tool', 'disbelieve', 'tool_name', 'call_style', 'ToolTable',
-           'Registering', 'ToolRegistry', 'refuse_direct_call', 'tool_belt_prompt', 'tool_line', 'argument_shown',
-           'fields_shown', 'short_line', 'Effects', 'Parameter', 'ToolError']
+           'Declared', 'pure', 'Bodied', 'Derived', 'Tool', 'disbelieve', 'as_described', 'tool_name', 'call_style',
+           'ToolTable', 'Registering', 'ToolRegistry', 'refuse_direct_call', 'tool_belt_prompt', 'tool_line',
+           'argument_shown', 'fields_shown', 'short_line', 'Effects', 'Parameter', 'ToolError']
 
 # %% ../nbs/12_tools.ipynb #57963f1f
 import inspect
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import date, datetime
 from functools import cached_property, lru_cache
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
@@ -173,6 +174,12 @@ def disbelieve(tool: Tool) -> None:
     if tool.returns is not None: object.__setattr__(tool, "claims", shape_of(tool.returns))
     for name, value in (("effects", None), ("edits", False), ("inline", False), ("returns", None)): object.__setattr__(tool, name, value)
     object.__setattr__(tool, "parameters", tuple([replace(p, target=True) for p in parameters_of(tool.parameters)]))
+
+# %% ../nbs/12_tools.ipynb #a8ce58e3
+def as_described(tool: Any) -> str:
+    "A digest of how a foreign tool describes itself; nothing for one of our own, or for none."
+    if tool is None or not tool.foreign: return ""
+    return sha256(repr((tool.name, tool.description, tool.parameters, tool.claims)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 # %% ../nbs/12_tools.ipynb #1b755536
 def tool_name(name: str) -> str:

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/verify.html.md"""
 # %% auto #0
 __all__ = ['MANDATORY', 'ANYTHING', 'ROUNDS', 'Manifest', 'manifest_problem', 'lines_of', 'Judgement', 'word_for', 'explain',
            'Chain', 'is_spared', 'chain_of', 'subject', 'chain_for', 'ask_any_gate', 'unmet', 'after_change',
-           'opened_twice', 'one_round', 'asked_together', 'judge', 'refused', 'signal_rejection', 'consider',
-           'judgement_record', 'cognitive_verify', 'clear', 'Clearance', 'Cleared', 'ClearanceTable']
+           'opened_twice', 'one_round', 'described_now', 'asked_together', 'judge', 'refused', 'signal_rejection',
+           'consider', 'judgement_record', 'cognitive_verify', 'clear', 'Clearance', 'Cleared', 'ClearanceTable']
 
 # %% ../nbs/13_verify.ipynb #8ef622f5
 import time
@@ -19,11 +19,12 @@ from typing import Any
 from .askgate import PASS, UNCONCERNED, ask_gate, brief, broken, interpret
 from .clearances import Clearance, Cleared, ClearanceTable, close_all, rules_version
 from .conditions import GateError, PassepartoutError, signal_condition
-from .messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict, pick
+from .messages import NOTHING, PLAN, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict, pick
 from .normaliser import is_answer, normalise
 from .records import record
 from .redaction.secrets import Rows
 from .skills import Skill, triggered
+from .tools import as_described
 from .tuples import NamedTuple
 
 _all_ = ["Clearance", "Cleared", "ClearanceTable"]
@@ -195,16 +196,22 @@ def one_round(agent, action: Action, signal: Signal, rounds: list) -> Judgement 
         if verdict.resolved is not NOTHING: resolved.update(verdict.resolved)
         if isinstance(verdict, ApprovalRequired): asks.append(verdict)
     said.update(chain.rest)
-    return Judgement(asked_together(action, asks) if asks else Allowed(action, NOTHING), rounds, resolved)
+    return Judgement(asked_together(action, asks, described_now(agent, action)) if asks else Allowed(action, NOTHING), rounds, resolved)
+
+# %% ../nbs/13_verify.ipynb #d8b5e0a3
+def described_now(agent, action: Action) -> str:
+    "How the foreign tool that `action` calls describes itself just now, as a digest; for a plan, all foreign ones."
+    if action.target is TOOL: return as_described(agent.tools.get(pick(action.payload, "tool")))
+    return " ".join([as_described(tool) for tool in agent.tools if tool.foreign]) if pick(action.payload, "action") is PLAN else ""
 
 # %% ../nbs/13_verify.ipynb #89ef3eb2
-def asked_together(action: Action, asks: list[ApprovalRequired]) -> ApprovalRequired:
-    "What gates ask about `action`, as one question."
+def asked_together(action: Action, asks: list[ApprovalRequired], described: str = "") -> ApprovalRequired:
+    "What gates ask about `action`, as one question. A yes to it holds for a foreign tool as it is `described`."
     return ApprovalRequired(action, " ".join(a.reason for a in asks), asks[0].gate,
                             confirm=any(a.confirm is not False for a in asks), anew=any(a.anew is not False for a in asks),
                             phrase=" and ".join([str(a.phrase) for a in asks if a.phrase]),
                             shown="\n".join([str(a.shown) for a in asks if a.shown]),
-                            rests=" ".join([str(a.rests) for a in asks if a.rests]),
+                            rests=" ".join([*(str(a.rests) for a in asks if a.rests), *([described] if described else [])]),
                             vain=" ".join([str(a.vain) for a in asks if a.vain]))
 
 # %% ../nbs/13_verify.ipynb #14a05a64

@@ -26,9 +26,9 @@ def ahead_of_utc(local: datetime) -> timedelta:
 # %% ../nbs/08ma_wallclock.ipynb #f90f6ba6
 def clock_case(day: date, at: time, zone: tzinfo | None = None) -> str:
     "\"gap\" for a time that the clock leaves out, \"twice\" for one that it repeats, else \"\"."
-    try: before, behind = (ahead_of_utc(datetime.combine(day, at.replace(fold=fold), zone)) for fold in (0, 1))
+    try: first, second = (ahead_of_utc(datetime.combine(day, at.replace(fold=fold), zone)) for fold in (0, 1))
     except (OverflowError, ValueError): return ""             # at the ends of the calendar
-    return "" if before == behind else "gap" if before < behind else "twice"
+    return "" if first == second else "gap" if first < second else "twice"
 
 # %% ../nbs/08ma_wallclock.ipynb #e7c05d86
 def clock_remark(day: date, at: time, zone: tzinfo | None = None) -> str:

@@ -291,3 +291,19 @@ def test_a_backup_that_is_not_used_leaves_the_record_and_says_so(settings, tmp_p
     env = {"XDG_STATE_HOME": str(settings.state_dir), "MEMEX_DIR": str(settings.memex_dir), "XDG_CONFIG_HOME": str(tmp_path / "c"), "XDG_CACHE_HOME": str(tmp_path / "k")}
     said = CliRunner().invoke(build_app(), ["restore", str(tmp_path / "bad"), "--yes"], env=env)
     assert said.exit_code == 5 and "The record that is here was left as it is." in " ".join(said.output.split()) and picture(settings.journal_dir) == before, said.output
+
+
+@pytest.mark.parametrize("where", ["the backup", "the state"])
+def test_a_name_that_no_database_can_be_given_is_told_in_a_sentence(settings, tmp_path, where):
+    write(journal := journal_of(settings)); journal.close()
+    odd = os.fsdecode(bytes([98, 0x9B]))
+    target = tmp_path / (odd if where == "the backup" else "there") / "b.tar.gz"
+    target.parent.mkdir()
+    if where == "the state":
+        (moved := tmp_path / odd).mkdir(mode=0o700)
+        os.rename(tmp_path / "state", moved / "state")
+        settings = load_settings({"memex_dir": tmp_path / "notes", "state_dir": moved / "state", "cache_dir": tmp_path / "cache", "config_dir": tmp_path / "config"}, environ={"HOME": str(tmp_path)})
+        assert backup(settings, target).verdict.ok                  # only what is written is named to the database
+    else:
+        with pytest.raises(ArchiveError, match="Choose another"): backup(settings, target)
+        assert not list(target.parent.iterdir())

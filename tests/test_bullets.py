@@ -6,6 +6,8 @@ import pytest
 
 from passepartout.agenda import agenda
 from passepartout.notes import parse_note
+from passepartout.org import shown_tags
+from passepartout.outline.privacy import is_private
 from passepartout.outline.planning import schedule, unschedule
 from passepartout.outline.priorities import set_priority
 from passepartout.outline.rewrite import RewriteError, change_tags, retitle
@@ -70,3 +72,50 @@ def test_a_logbook_without_an_end_takes_no_long_search_and_gets_a_new_one(below)
     begun = time.process_time()
     after = complete(outline, outline.nodes[1], now=NOON)
     assert time.process_time() - begun < 3 and after.split("\n")[2:5] == ["  :LOGBOOK:", '  * State "DONE" from "TODO" [2026-11-19 Thu 12:00]', "  :END:"]
+
+
+OUTLINER = "title:: House\n\n- The garden wants rain #garden\n\t- TODO water it\n\t  #deep more\n\t- LATER a barrel #blue\n\t  a line of it #own\n- TODO pay the rent #money\n- Affair #private\n  of long ago #old\n\t- a bullet\n\t\t- TODO burn the letters\n- TODO call Ana\n\t- about the dates #talk\n\t\t- TODO ask for two\n"
+
+def test_a_tag_of_one_bullet_goes_to_the_tasks_below_it_and_to_no_others():
+    outline = parse_note(OUTLINER, "pages/house.md")
+    tags = {node.title: set(shown_tags(outline.tags(node))) for node in outline.nodes}
+    assert tags == {"House": set(), "water it": {"garden", "deep"}, "a barrel": {"garden", "blue", "own"}, "pay the rent": {"money"}, "burn the letters": {"private", "old"}, "call Ana": set(), "ask for two": {"talk"}}
+
+
+def test_one_private_bullet_still_makes_the_page_private():
+    outline = parse_note(OUTLINER, "pages/house.md")
+    assert all(is_private(outline.tags(node), ("@private",)) for node in outline.nodes)
+    outline = parse_note(OUTLINER.replace("#private", "#[[private/love]]"), "pages/house.md")
+    assert all(is_private(outline.tags(node), ("@private",)) for node in outline.nodes)
+    outline = parse_note(OUTLINER.replace("#private", ""), "pages/house.md")
+    assert not any(is_private(outline.tags(node), ("@private",)) for node in outline.nodes)
+
+
+def test_on_other_pages_a_tag_in_the_text_is_its_headings():
+    outline = parse_note(f"# House\n{OUTLINER}", "house.md")
+    assert all({"garden", "private"} <= set(shown_tags(outline.tags(node))) for node in outline.nodes[1:])
+
+
+def test_the_index_and_the_reader_agree_on_the_tags_of_an_outliner(tmp_path):
+    from passepartout.confinement.resources import Root, resolve
+    from passepartout.indexing.finding import IndexedNotes, tags_at
+    from passepartout.indexing.index import Index
+    from passepartout.notes import NoteCache
+    from passepartout.toolbelt.notesource import ReadNotes
+    (tmp_path / "house.md").write_text(OUTLINER)
+    index, outline = Index(Root(tmp_path)), parse_note(OUTLINER, "house.md")
+    index.refresh()
+    for node in outline.nodes: assert index.reading(tags_at, index, "house.md", node.line) == outline.tags(node), node.title
+    with resolve([Root(tmp_path)], ".", "tree") as folder: indexed, read = IndexedNotes(index, folder), ReadNotes(folder, NoteCache())
+    today = date(2026, 11, 19)
+    for view in ("tags", "open"): assert indexed.view(view, today) == read.view(view, today)
+    assert set(indexed.view("tags", today)[0]) == {"garden", "deep", "blue", "own", "money", "private", "old", "talk", ""}
+    hits = lambda query: [hit.title for hit in indexed.find(query, 9, 0.0, today).hits]
+    assert set(hits("tag:garden")) == {"House", "water it", "a barrel"} and set(hits("tag:talk")) == {"call Ana", "ask for two"} and set(hits("tag:money")) == {"pay the rent"}
+    assert [hit.title for hit in read.find("garden", 9, 0.0, today).hits] == hits("garden")
+
+
+def test_no_outliner_takes_long():
+    for text in ("- a #b\n" * 50_000, "".join(f"{' ' * (n % 900)}- a #b{n}\n" for n in range(5_000)), "- a #b\n" + "  #c\n" * 50_000, "- a #b\n\t- TODO x\n" * 20_000):
+        began = time.perf_counter(); outline = parse_note(text, "a.md"); [outline.tags(node) for node in outline.nodes[:50]]
+        assert time.perf_counter() - began < 5

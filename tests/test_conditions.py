@@ -510,3 +510,93 @@ def test_a_frame_lets_go_of_its_functions():
     del big
     gc.collect()
     assert reference() is None
+
+
+# --- conditions that nothing else told apart ---------------------------------------------------------------------
+
+def test_a_handler_is_called_for_its_kinds_only():
+    seen = []
+    with handler_bind((LLMError, seen.append), (KeyError, seen.append), (GateError, seen.append)):
+        signal_condition(error := GateError("x"))
+    assert seen == [error]
+
+
+def test_what_a_handler_signals_goes_to_those_around_it():
+    seen = []
+    def handle(error):
+        seen.append(str(error))
+        if len(seen) < 5: signal_condition(GateError("again"))
+    with handler_bind((GateError, lambda e: seen.append("outer"))), handler_bind((GateError, handle)): signal_condition(GateError("x"))
+    assert seen == ["x", "outer", "outer"]
+
+
+async def test_a_block_that_is_over_neither_handles_nor_offers_for_a_child_that_lives_on():
+    "The child made blocks of its own while those around it were there; they are in its chain for ever."
+    seen, made, over = [], asyncio.Event(), asyncio.Event()
+    async def child():
+        with handler_bind((GateError, lambda e: seen.append("own"))), restart_case(mine=give):
+            made.set()
+            await over.wait()
+            signal_condition(GateError("x"))
+            return names()
+    with handler_bind((GateError, lambda e: seen.append("over"))), restart_case(theirs=give):
+        task = asyncio.create_task(child())
+        await made.wait()
+    over.set()
+    assert await task == ["mine"] and seen == ["own"]
+
+
+def test_an_exception_that_was_signalled_as_it_is_is_not_signalled_again_wrapped():
+    seen = []
+    with handler_bind((BaseException, seen.append)):
+        with pytest.raises(ValueError), restart_case(skip=give):
+            signal_condition(error := ValueError("x"))
+            raise error
+    assert seen == [error]
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, GeneratorExit])
+def test_an_interruption_is_nobodys_condition(interruption):
+    seen = []
+    with handler_bind((BaseException, seen.append)):
+        with pytest.raises(interruption), restart_case(skip=give): raise interruption
+    assert not seen
+
+
+def test_a_transfer_is_nobodys_condition_on_its_way_out():
+    seen = []
+    with handler_bind((BaseException, seen.append)), restart_case(out=give) as frame:
+        with restart_case(inner=give): invoke_restart("out", 1)
+    assert frame.value == 1 and not seen
+
+
+def test_what_is_raised_after_a_choice_was_made_is_not_offered_for_another_one():
+    seen = []
+    with handler_bind((ValueError, seen.append), (PipelineError, seen.append)), restart_case(skip=give) as frame:
+        try: invoke_restart("skip", 1)
+        finally: raise ValueError("while it unwinds")
+    assert frame.value == 1 and not seen
+
+
+def test_a_choice_at_the_boundary_leaves_by_that_choice_and_not_by_the_error():
+    "Between the two blocks somebody catches errors; what was decided passes them."
+    caught = []
+    with handler_bind((PipelineError, lambda e: invoke_restart("out", 1))), restart_case(out=give) as frame:
+        try:
+            with restart_case(inner=give): raise ValueError("x")
+        except Exception as error: caught.append(error)
+        caught.append("went on")
+    assert frame.value == 1 and not caught
+
+
+def test_one_of_two_restarts_of_a_block_can_be_chosen_as_an_object():
+    with restart_case(first=lambda: "first", second=lambda: "second") as frame: invoke_restart(compute_restarts()[1])
+    assert frame.value == "second"
+
+
+def test_a_transfer_that_is_raised_once_more_after_its_block_is_over_is_an_error_at_the_next():
+    kept = []
+    with restart_case(skip=give):
+        try: invoke_restart("skip")
+        except BaseException as transfer: kept.append(transfer); raise
+    with pytest.raises(RestartError, match="over or suspended"), restart_case(other=give): raise kept[0]

@@ -1150,3 +1150,41 @@ def test_an_anniversary_of_a_year_that_nobody_knows_is_a_birthday(tmp_path, line
 def test_what_a_note_is_about_is_its_title_without_the_word_about(tmp_path, line, title):
     (answer,), files = play(tmp_path, {"a.org": "* a\n"}, line)
     assert files.get("inbox.org") == f"* {title}\n", answer
+
+
+NEWCOMER = {"roof.org": "#+TITLE: The roof\n* WAITING Subsidy for the roof\nFrau Aydin has everything.\n* TODO Yearly service\nDEADLINE: <2026-11-27 Fri +1y>\n* TODO Choir\nSCHEDULED: <2026-11-24 Tue 19:30>\n", "knee.md": "# Knee\nno running\n", "lissabon.md": "# Lissabon\nFlug um 6\n",
+            "old.org": "* TODO Bring back the library books\nDEADLINE: <2026-11-14 Sat>\n"}
+
+@pytest.mark.parametrize("line, said", [
+    ("which ones are overdue", "library books"), ("how's my knee", "no running"), ("any news on the subsidy?", "Aydin"), ("show me the next three things", "Choir"), ("how do you work", "I work without a language model"),
+    ("hold on", "I wait"), ("remove milk from the list", "“check off milk” ticks"), ("wann fliegen wir nach Lissabon", "lissabon.md:1"), ("wie war das nochmal mit der Versicherung", "find Versicherung."), ("change the time of choir to 8", "“move choir to 8am”, or “move choir to 8pm”"), ("ist die Milch schon gekauft", "find Milch gekauft."),
+    ("set up a meeting with Samir and Ana for thursday at 2 about the model", "Did you mean “todo set up a meeting"), ("tomorrow i need to bring the car to the garage", "“todo bring the car to the garage tomorrow”"),
+    ("read me the recipe for potato soup", "find recipe potato soup"), ("they moved it to the first of december at nine", "Did you mean")])
+def test_what_newcomers_say_is_answered_or_asked_about(tmp_path, line, said):
+    (answer,), files = play(tmp_path, NEWCOMER, line)
+    assert any(each in answer for each in said.split("|")) and files == NEWCOMER, answer
+    if line.startswith("ist "): assert "Shall I keep it" not in answer, answer
+
+
+@pytest.mark.parametrize("line, file, after", [
+    ("change the date of the yearly service to 1 december", "roof.org", "DEADLINE: <2026-12-01 Tue +1y>"), ("change the time of choir to 8pm", "roof.org", "<2026-11-24 Tue 20:00>"), ("already did the library books", "old.org", "* DONE Bring back"),
+    ("set up a meeting with Samir tomorrow at 2", "inbox.org", "* TODO meeting with Samir\nSCHEDULED: <2026-11-20 Fri 14:00>"), ("i need a reminder to call Pohl tomorrow at 9", "inbox.org", "* TODO call Pohl\nSCHEDULED: <2026-11-20 Fri 09:00>"),
+    ("note to myself the boiler knocks", "inbox.org", "* the boiler knocks\n")])
+def test_what_newcomers_want_is_done(tmp_path, line, file, after):
+    (answer,), files = play(tmp_path, NEWCOMER, line)
+    assert after in files.get(file, ""), (answer, files.get(file))
+
+
+BOATS = {"Projects/Boat.md": "# Boat\n- [ ] a\n", "Old Things/Ship.org": "* b\n", "Kitchen.md": "# Kitchen\n- [ ] c\n"}
+
+@pytest.mark.parametrize("line, file", [("todo call Ana in Boat.md", "Projects/Boat.md"), ("remind me tomorrow to call Ana in boat.md", "Projects/Boat.md"), ("note: call Ana in Ship.org", "Old Things/Ship.org"),
+                                        ("Aufgabe Ana anrufen in Boat.md", "Projects/Boat.md"), ("todo call Ana in kitchen.md", "Kitchen.md"), ("note in Boat.md: call Ana", "Projects/Boat.md"), ("todo call Ana tomorrow at 9 in Boat.md", "Projects/Boat.md")])
+def test_no_file_is_begun_beside_one_of_its_name_in_a_folder(tmp_path, line, file):
+    "A task went into a new file, and whoever looked into the old one did not find it."
+    (asked, done), files = play(tmp_path, BOATS, line, "yes")
+    assert f"but {file}. Did you mean" in asked and set(files) == set(BOATS) and ("Ana" in files[file]), (asked, done)
+
+
+def test_a_new_file_of_that_name_is_begun_where_the_person_says_so(tmp_path):
+    (answer, other), files = play(tmp_path, BOATS, "todo call Ana in ./Boat.md", "todo call Ana in New.md")
+    assert "call Ana" in files["Boat.md"] and "call Ana" in files["New.md"] and files["Projects/Boat.md"] == BOATS["Projects/Boat.md"], (answer, other)

@@ -578,3 +578,92 @@ def test_an_object_of_memory_cannot_be_changed():
     for name in (*(each.name for each in dataclasses.fields(found)), "new"):
         with pytest.raises((AttributeError, TypeError)): setattr(found, name, getattr(found, name, 1))
     assert memory.lookup("a") == found == dataclasses.replace(found, hashed=b"anything")
+
+
+# --- conditions that nothing else told apart ---------------------------------------------------------------------
+
+def test_hashes_are_right_inside_of_a_signal_already():
+    "However it is asked: by id, by attribute, or for the record of an effect, which holds what was written and nothing above it."
+    memory = tree(Memory(), "a")
+    memory.ingest({"properties": {"ID": "b", "tag": "x"}}, "a")
+    for ask in (lambda work: memory.lookup("a").hash, lambda work: memory.with_attribute("ID", "a")[0].hash, lambda work: work.rows() and memory.lookup("a").hash):
+        with memory.transaction() as work:
+            memory.ingest({"properties": {"ID": "b", "tag": "x"}, "content": str(ask)})
+            inside = ask(work)
+        assert inside == memory.lookup("a").hash == matches_again(memory, "a")
+
+
+def matches_again(memory, ident):
+    "The hash of an object, computed from what it and those below it are."
+    found = memory.lookup(ident)
+    return merkle_hash(found, [matches_again(memory, child) for child in found.children])
+
+
+def test_a_task_that_outlives_its_signal_can_read():
+    memory, ended = tree(Memory(), "a"), asyncio.Event()
+    async def late():
+        await ended.wait()
+        return memory.lookup("a").id, len(memory.with_attribute("ID", "a"))
+    async def main():
+        with memory.transaction(): task = asyncio.create_task(late())
+        ended.set()
+        return await task
+    assert asyncio.run(main()) == ("a", 1)
+
+
+def test_what_was_promised_to_the_record_by_a_signal_that_failed_is_put_right():
+    "The rows were committed with an outcome, and the signal failed after that: memory does not have what the record says."
+    journal = Journal.open(":memory:")
+    memory = tree(Memory(journal), "a")
+    memory.save()
+    with pytest.raises(KeyError), memory.transaction() as work:
+        memory.ingest({"properties": {"ID": "a"}, "content": "never"})
+        memory.ingest({"properties": {"ID": "new"}})
+        batch = journal.batch("main", "t")
+        for each in work.rows(): batch.remember(*each)
+        batch.commit_now()
+        raise KeyError
+    memory.save()
+    again = Memory(journal)
+    assert again.load() == len(memory) and again.lookup("a").content == "" and again.lookup("new") is None
+    journal.close()
+
+
+def test_loading_is_refused_in_a_signal_and_forgets_what_was_before():
+    journal = Journal.open(":memory:")
+    memory = tree(Memory(journal), "a", "b")
+    memory.snapshot()
+    memory.save()
+    memory.remove("b")
+    memory.save()
+    with memory.transaction(), pytest.raises(PipelineError, match="middle of a signal"): memory.load()
+    assert memory.load() == len(memory) and "b" not in {each.id for each in memory}
+    with pytest.raises(PipelineError, match="0 are kept"): memory.rollback()
+    journal.close()
+
+
+class Elsewhere:
+    "A source whose objects stand below each other, round and round."
+    def __init__(self):
+        memory = tree(Memory(), "n1", "n2")
+        self.objects = {ident: replace(memory.lookup(ident), parent_id=other) for ident, other in (("n1", "n2"), ("n2", "n1"))}
+    def lookup(self, ident): return self.objects.get(ident)
+    def with_attribute(self, key, value): return [each for each in self.objects.values() if each.attributes.get(key) == value]
+
+
+def test_scopes_hold_what_is_in_them_and_nothing_else():
+    memory = Memory(sources=[Elsewhere()])
+    memory.ingest({"properties": {"ID": "p", "session": "work"}, "contents": [{"properties": {"ID": "c"}}]})
+    tree(memory, "free")
+    inside = lambda scope: [ident for ident in ("p", "c", "free", "n1") if memory.lookup(ident, scope=scope) is not None]
+    listed = lambda scope: [ident for ident in ("p", "c", "free", "n1") if memory.with_attribute("ID", ident, scope=scope)]
+    for scope, found in (("", ["p", "c", "free", "n1"]), ("memex", ["n1"]), ("session:work", ["p", "c"]), ("session:home", []), ("project:p", ["p", "c"]), ("project:c", ["c"]), ("project:n2", ["n1"]), ("project:none", [])):
+        assert inside(scope) == listed(scope) == found, scope
+
+
+@pytest.mark.parametrize("scope", ["session", "project", "session:", "memex:x", "memex:", "everything", "SESSION:x", ":x"])
+def test_a_scope_that_there_is_not_is_an_error(scope):
+    for ask in (lambda: Memory().lookup("a", scope=scope), lambda: Memory().with_attribute("ID", "a", scope=scope)):
+        if scope == "memex:": ask()                     # nothing stands after the colon, so this is the memex
+        else:
+            with pytest.raises(PipelineError, match="is not a scope"): ask()

@@ -1,5 +1,7 @@
 """Somebody else on the machine who can write where the agent keeps its own, and links by which its own lies where a model writes."""
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -71,3 +73,61 @@ async def test_what_a_link_of_the_settings_leads_to_is_as_closed_as_they_are(tmp
         for ask in agent.pending(): await agent.approve(ask.id, ask.code)
     await agent.close()
     assert not inside.exists() if name == "skills" else inside.read_text() == "# mine\n"
+
+
+SWAPS = {"a pipe": lambda path: os.mkfifo(path), "a device without an end": lambda path: path.symlink_to("/dev/zero"), "a folder": lambda path: path.mkdir(), "a file without an end": lambda path: (path.touch(mode=0o600), os.truncate(path, 1 << 33)),
+         "a file in the dark": lambda path: path.write_bytes(bytes(5_000))}
+
+@pytest.mark.parametrize("how", SWAPS)
+@pytest.mark.parametrize("name", ["journal.key", "journal.anchor", "cascade.json", "measures.json", "skills.json"])
+def test_nothing_waits_or_fills_up_where_a_small_file_of_its_own_was_exchanged(tmp_path, name, how):
+    "In a process that may take 2 GB and a minute: an agent either starts, or says in a sentence why it does not."
+    program = f"""if True:
+        import asyncio, resource
+        from pathlib import Path
+        from passepartout.agent import Agent
+        from passepartout.cascade.breaker import read_rests
+        from passepartout.awareness.measure import read_measures
+        from passepartout.skillfiles.skillmemory import Stored
+        from passepartout.conditions import PassepartoutError
+        from passepartout.settings import load_settings
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+        top, name = Path({str(tmp_path)!r}), {name!r}
+        settings = load_settings({{"memex_dir": top / "memex", **{{f"{{kind}}_dir": top / kind for kind in ("state", "config", "cache")}}}}, environ={{}})
+        async def main():
+            agent = await Agent.boot(settings)
+            print(await agent.handle("what can you do?"))
+            await agent.close()
+        try: 
+            if name.startswith("journal"): asyncio.run(main())
+            else: print({{"cascade.json": read_rests, "measures.json": read_measures, "skills.json": lambda path: Stored.at(path.parent)}}[name](settings.journal_dir / name))
+        except PassepartoutError as error: print("told:", error)
+    """
+    (tmp_path / "memex").mkdir()
+    run = lambda: subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert run().returncode == 0
+    folder = load_settings(places(tmp_path), environ={}).journal_dir
+    folder.mkdir(parents=True, exist_ok=True)
+    if (path := folder / name).exists(): path.unlink()
+    SWAPS[how](path)
+    done = run()
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr[-500:]
+
+
+@pytest.mark.parametrize("which", ["journal", "index"])
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+async def test_no_note_is_written_over_that_bears_the_name_of_a_log(tmp_path, which, end, link):
+    settings = load_settings(places(tmp_path), environ={})
+    (note := settings.memex_dir / "note.org").write_text("* Mine\n" * 100)
+    await (await Agent.boot(settings)).close()
+    beside = (settings.journal_dir / "journal.sqlite" if which == "journal" else settings.index_path)
+    (beside := beside.with_name(beside.name + end)).unlink(missing_ok=True)
+    link(note, beside)
+    if which == "journal":
+        with pytest.raises(JournalError, match="no file of its own"): await Agent.boot(settings)
+    else:
+        agent = await Agent.boot(settings)
+        await agent.handle("find mine")
+        await agent.close()
+    assert note.read_text() == "* Mine\n" * 100

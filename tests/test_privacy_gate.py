@@ -259,9 +259,9 @@ def test_a_private_tag_counts_in_the_ways_of_other_programs(line):
 
 
 SPELLED = {"in other letters": "@pеrsоnаl", "in Greek ones": "@pεrsοnαl", "with a wide sign": "＠personal", "in wide letters": "＠ｐｅｒｓｏｎａｌ", "with a sign nobody sees": "@per\u200bsonal", "in another direction": "\u202e@personal\u202c", "barred": "@personał", "struck through": "@p\u0336e\u0336rsonal",
-           "small capitals": "@pᴇʀsᴏɴᴀʟ", "with a control sign": "@per\x08sonal", "nested": "@personal/health", "as a part": "health/@personal", "in another size": "@PERSONAL"}
-PLACES = {"heading.org": "* Diary :{}:\nsecret\n", "parent.org": "* Diary :{}:\n** Letter\nsecret\n", "open.org": "* Diary :{}\nsecret\n", "among.org": "* TODO [#A] Diary :health:{}: \nsecret\n", "logseq.org": "* Diary #{}\nsecret\n", "bare.org": "* Diary {}\nsecret\n", "file.org": "#+FILETAGS: :{}:\n* Diary\nsecret\n", "property.org": "* Diary\n:PROPERTIES:\n:TAGS: {}\n:END:\nsecret\n",
-          "heading.md": "# Diary #{}\nsecret\n", "text.md": "# Diary\nsecret #{}\n", "front.md": "---\ntags: [house, '{}']\n---\n# Diary\nsecret\n", "toml.md": "+++\ntags = [\"{}\"]\n+++\n# Diary\nsecret\n", "bare.md": "# Diary {}\nsecret\n", "mac.md": "---\rtags: {}\r---\r# Diary\rsecret\r", "mac.org": "#+FILETAGS: :{}:\r* Diary\rsecret\r"}
+           "small capitals": "@pᴇʀsᴏɴᴀʟ", "with a control sign": "@per\x08sonal", "nested": "@personal/health", "as a part": "health/@personal", "in Coptic letters": "@pⲉrsⲟnⲁl", "in Cherokee ones": "@ᏢᎬᎡᏚonᎪᏞ", "in Lisu ones": "@ꓑꓰꓣꓢꓳꓠꓮꓡ", "in another size": "@PERSONAL"}
+PLACES = {"heading.org": "* Diary :{}:\nsecret\n", "parent.org": "* Diary :{}:\n** Letter\nsecret\n", "open.org": "* Diary :{}\nsecret\n", "among.org": "* TODO [#A] Diary :health:{}: \nsecret\n", "logseq.org": "* Diary #{}\nsecret\n", "bare.org": "* Diary {}\nsecret\n", "text.org": "* Diary\nsecret (#{}), and more\n", "title.org": "* Diary #{} of the year\nsecret\n", "above.org": "kept by me #{}\n* Diary\nsecret\n", "twice.org": "* Diary\n##{}\nsecret\n", "file.org": "#+FILETAGS: :{}:\n* Diary\nsecret\n", "property.org": "* Diary\n:PROPERTIES:\n:TAGS: {}\n:END:\nsecret\n",
+          "heading.md": "# Diary #{}\nsecret\n", "text.md": "# Diary\nsecret #{}\n", "twice.md": "# Diary\nsecret ##{}\n", "front.md": "---\ntags: [house, '{}']\n---\n# Diary\nsecret\n", "toml.md": "+++\ntags = [\"{}\"]\n+++\n# Diary\nsecret\n", "bare.md": "# Diary {}\nsecret\n", "mac.md": "---\rtags: {}\r---\r# Diary\rsecret\r", "mac.org": "#+FILETAGS: :{}:\r* Diary\rsecret\r"}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -274,7 +274,7 @@ def test_a_tag_that_looks_like_a_private_one_is_one(way, place):
     assert is_private(outline.tags(outline.nodes[-1]), ("@personal",)) and mentions_private(text, ("@personal",))
 
 
-@pytest.mark.parametrize("name, title", [("a.org", "Personal: a memoir"), ("a.org", "What is personal"), ("a.org", "personal at 10:30:"), ("a.org", "persona1 :persona1:"), ("a.md", "Be personal #house"), ("a.org", "Why :)"), ("a.org", "@personal is what the tag says")])
+@pytest.mark.parametrize("name, title", [("a.org", "Personal: a memoir"), ("a.org", "What is personal"), ("a.org", "personal at 10:30:"), ("a.org", "persona1 :persona1:"), ("a.md", "Be personal #house"), ("a.org", "Why :)"), ("a.org", "@personal is what the tag says"), ("a.org", "What =#personal= means"), ("a.org", "See [[#personal][there]] and page.html#personal")])
 def test_words_of_a_title_are_no_tags(name, title):
     outline = parse_note(f"{'*' if name == 'a.org' else '#'} {title}\nb\n", name)
     assert not is_private(outline.tags(outline.nodes[-1]), ("@personal",))

@@ -255,3 +255,9 @@ async def test_all_that_is_wrong_with_a_call_is_told_at_once(tmp_path, call, tol
     await agent.handle("what is on?")
     assert all(each in prompts[1] for each in told) and prompts[1].count(":EXPLANATION") == 1, prompts[1]
     await agent.close()
+
+
+@pytest.mark.parametrize("more", [")", "))\n)", ") x", ") (:A 1)"])
+def test_a_parenthesis_too_many_goes_back_with_its_position(more):
+    refused = parse_proposal(CALL + more)
+    assert not isinstance(refused, Action) and f"column {len(CALL) + 1}" in refused.payload["error"]

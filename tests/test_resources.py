@@ -510,3 +510,24 @@ def test_a_walk_says_why_it_left_something_out(tree, root, monkeypatch):
     skipped = []
     with resolve([root], ".", "tree") as top: list(top.walk(skipped=skipped))
     assert any("holds more than 2 names" in why for _, why in skipped)
+
+
+def test_without_proc_only_the_file_that_was_judged_is_opened(tmp_path, monkeypatch):
+    "Where `/proc` cannot be used, the name is opened once more, and another file may stand there by then."
+    from passepartout.confinement.descent import search
+    from passepartout.confinement.resources import _readable
+    (tmp_path / "note.org").write_text("judged")
+    root, opening = Root(tmp_path), os.open
+    found = search(root, ["note.org"])
+    def without_proc(path, *more, **where):
+        if str(path).startswith("/proc/self/fd/"): raise FileNotFoundError(path)
+        return opening(path, *more, **where)
+    monkeypatch.setattr(os, "open", without_proc)
+    fd = _readable(found)
+    assert os.read(fd, 9) == b"judged"
+    os.close(fd)
+    (tmp_path / "note.org").rename(tmp_path / "elsewhere.org")
+    (tmp_path / "note.org").write_text("another")
+    with pytest.raises(OSError, match="replaced"): _readable(found)
+    found.close()
+    root.close()

@@ -238,6 +238,23 @@ async def test_a_refusal_reaches_the_model_and_nothing_changes(tmp_path):
     await agent.close()
 
 
+@pytest.mark.parametrize("tool, args, said, after", [
+    ("org-read", {"heading": "Ana Carvalho"}, "lines 1-3 of 3", None), ("org-read", {"heading": "line 1"}, "lines 1-3 of 3", None), ("org-read", {"heading": "ana.org"}, "lines 1-3 of 3", None),
+    ("org-add-headline", {"heading": "Ana Carvalho", "title": "Gift"}, "Added", "#+TITLE: Ana Carvalho\nLisboa\n* Talk\n* Gift\n"),
+    ("org-check", {"heading": "Ana Carvalho", "item": "cake", "add": True}, "Added the item", "#+TITLE: Ana Carvalho\nLisboa\n- [ ] cake\n* Talk\n"),
+    ("org-retitle", {"heading": "Ana Carvalho", "title": "Ana"}, "That is the file itself", None), ("org-set-todo", {"heading": "Ana", "state": "DONE"}, "That is the file itself", None)])
+async def test_the_title_of_a_file_names_the_file_where_no_heading_has_it(tmp_path, tool, args, said, after):
+    "A search shows the title beside titles of headings, and whoever asked for it heard that there was no such heading."
+    memex, agent = await booted(tmp_path, permissions={"default": "allow"})
+    (memex / "ana.org").write_text(text := "#+TITLE: Ana Carvalho\nLisboa\n* Talk\n")
+    prompts, answers = [], [proposal(tool, {"path": "ana.org", **args})]
+    register_backend(agent, "model", lambda prompt, system: (prompts.append(prompt), answers.pop() if answers else "So it is.")[1], inline=True)
+    agent.provider_cascade = ("model",)
+    await agent.handle("please")
+    assert said in prompts[-1] and (memex / "ana.org").read_text() == (after or text), prompts[-1]
+    await agent.close()
+
+
 async def test_a_note_changed_meanwhile_is_left_alone(tmp_path):
     memex, agent = await booted(tmp_path)
     said = [proposal(*CALLS[1])]

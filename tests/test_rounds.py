@@ -479,6 +479,26 @@ async def test_a_claim_in_other_words_and_a_promise_go_back_too(asked, tmp_path,
     assert again.endswith("(Nothing was changed for this answer.)") and again.status == ("declined" if request_.split()[0] in ("add", "please", "trag", "füge") else "answered")
 
 
+@pytest.mark.parametrize("said", ["Done.", "Undone.", "Marked as done.", "Erledigt."])
+async def test_a_bare_done_after_a_call_that_failed_goes_back(asked, said):
+    "The person was told *Undone.*, and the edit was still there."
+    reply = await (agent := await asked(WRONG, say(said), say(said))).handle("undo that")
+    assert reply == f"{said}\n\n(Nothing was changed for this answer.)" and len(agent.prompts) == 3
+
+
+@pytest.mark.parametrize("said", ["Sure! Let me look that up for you.", "I'll check your notes now. One moment...", "Ich schaue in den Notizen nach."])
+async def test_who_promises_to_look_is_asked_to_do_so(asked, said):
+    "The person was left waiting."
+    reply = await (agent := await asked(say(said), look("look"), say("There is none."))).handle("is there milk?")
+    assert reply == "There is none." and "nothing follows your answer" in agent.prompts[1][1]
+    assert await (agent := await asked(say(said), say(said))).handle("is there milk?") == said and len(agent.prompts) == 2
+
+
+@pytest.mark.parametrize("said", ["Let me see: there are two.", "I'll check once you tell me where.", "Let me know."])
+async def test_what_goes_on_or_is_no_look_is_an_answer(asked, said):
+    assert await (agent := await asked(say(said))).handle("is there milk?") == said and len(agent.prompts) == 1
+
+
 async def test_after_an_edit_that_failed_a_claim_is_idle(asked):
     reply = await (agent := await asked(WRONG, say("Done, I've marked it."), say("I've marked it as done."))).handle("mark it as done")
     assert reply == "I've marked it as done.\n\n(Nothing was changed for this answer.)" and reply.status == "declined" and len(agent.prompts) == 3

@@ -1,5 +1,5 @@
 "Known values are found in every writing, what looks like a key is found, what is ordinary is not, and none of it reaches model, log or journal"
-import base64, codecs, hashlib, os, random, re, string, time
+import base64, binascii, codecs, hashlib, os, random, re, string, time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -49,6 +49,13 @@ values = st.text(string.ascii_letters + string.digits + "-_.!$+/=", min_size=9, 
 def test_a_known_value_is_found_wherever_and_however_it_is_written(value, before, after, written, shift):
     found = Scanner([Secret("K", value.encode())]).find(f"{before} {written(value, shift)} {after}", shaped=False)
     assert any(f.known and f.name == "K" for f in found)
+
+
+@pytest.mark.parametrize("written", [base64.b85encode, base64.a85encode, lambda raw: base64.a85encode(raw, adobe=True, wrapcol=20), binascii.b2a_uu], ids=["base85", "ascii85", "ascii85 in lines", "uuencode"])
+def test_groups_of_four_and_three_are_found_at_each_place(written):
+    for value in (VALUE, "hunter2+hunter3-and-more"):
+        scanner = Scanner([Secret("K", value.encode())])
+        for n in range(6): assert scanner.find(f"It is {written(b'x' * n + value.encode()[:40 - n] + b'y').decode()} then.", shaped=False), (value, n)
 
 
 @pytest.mark.parametrize("written", [n for n in range(len(WRITINGS)) if n != 10])

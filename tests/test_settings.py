@@ -214,3 +214,37 @@ def test_a_number_is_of_use_or_refused(raw):
 @given(st.text())
 def test_lines_are_found_in_any_text(text):
     assert all(isinstance(part, str) for _, *parts in file_lines(text) for part in parts)
+
+
+UNSURE = {"without its sign": "[permissions]\nshell deny\n", "with another sign": "[permissions]\nshell: deny\n", "below a heading with a slip": "[permissons]\nshell = deny\n", "below no heading": "shell = deny\n", "a heading without its end": "[permissions\nshell = deny\n",
+          "noughts": b"\0" * 500, "no letters": b"\xff\xfe[\0p\0e\0r\0m\0"}
+
+@pytest.mark.parametrize("what", UNSURE)
+async def test_a_line_that_may_have_forbidden_something_and_cannot_be_read_opens_nothing(tmp_path, what):
+    "What cannot be read would otherwise leave the layer below it, which may allow what the person forbade."
+    from passepartout.agent import Agent
+    (tmp_path / "memex").mkdir()
+    (folder := tmp_path / "config" / "passepartout").mkdir(parents=True)
+    given = {"memex_dir": tmp_path / "memex", **{f"{kind}_dir": tmp_path / kind for kind in ("state", "cache", "config")}}
+    async def say(text):
+        agent = await Agent.boot(load_settings(given, environ={}))
+        try: return await agent.handle(text, source="cli")
+        finally: await agent.close()
+    (folder / "settings.ini").write_bytes(text.encode() if isinstance(text := UNSURE[what], str) else text)
+    reply = await say("$ touch made")
+    assert "cannot be trusted" in reply and "settings.ini line" in reply and not (tmp_path / "memex" / "made").exists()
+    assert "cannot be trusted" not in await say("list my notes")
+    (folder / "settings.ini").write_text("[permissions]\nshell = ask\n\n[jobs]\nnonsense\ncolour = red\n")
+    await say("$ touch made")
+    assert (tmp_path / "memex" / "made").exists()
+
+
+async def test_a_slip_in_the_name_of_a_tool_is_told(tmp_path):
+    from passepartout.agent import Agent
+    (tmp_path / "memex").mkdir()
+    async def told(**permissions):
+        agent = await Agent.boot(load_settings({"memex_dir": tmp_path / "memex", **{f"{kind}_dir": tmp_path / kind for kind in ("state", "cache", "config")}, "permissions": permissions}, environ={}))
+        await agent.close()
+        return [str(each) for each in agent.diagnostics if "[permissions]" in str(each)]
+    assert await told(default="ask") == await told(shell="deny", telegraph="ask") == []
+    assert "did you mean shell?" in (await told(shel="deny"))[0]

@@ -50,11 +50,11 @@ def cut(text: str, most: int, count: Counter = utf8_bound) -> str:
 def fit(lines: Iterable[Line], most: int, count: Counter = utf8_bound, more: str = "") -> Sight:
     """The lines that fit into `most` tokens, each at its place. `lines` come with the most important one first, and no more are asked for
     than are needed. `more` is a last line that says that something was left out."""
-    taken, used, left, behind = [], 0, False, count(more + "\n") if more else 0
+    taken, used, left, closing = [], 0, False, count(more + "\n") if more else 0
     for line in lines:
         cost = count(line.text + "\n")
-        if used + cost + behind > most:
-            room = most - used - behind
+        if used + cost + closing > most:
+            room = most - used - closing
             if (not taken or room >= SHORTEST) and (begun := cut(line.text, room, count)): taken.append(line._replace(text=begun))
             left = True
             break

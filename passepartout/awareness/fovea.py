@@ -21,7 +21,7 @@ from ..indexing.index import Index
 from ..lazy import Regex
 from ..oneline import short_line
 from ..outline.links import LinkTargets, all_links, backlinks
-from ..org import Node, Outline, plain_text
+from ..org import Node, Outline, plain_text, shown_tags
 from .periphery import MOST_TITLE
 from ..outline.privacy import is_private
 from ..search import fold
@@ -95,6 +95,7 @@ def heading_line(keyword: str | None, title: str) -> str:
 # %% ../../nbs/awareness/08p_fovea.ipynb #44cd8260
 def head_of(file: str, line: int, keyword: str | None, title: str, tags: Sequence[str]) -> str:
     "The heading in focus: what it says, its own tags, and where it stands."
+    tags = shown_tags(tags)
     said = " ".join(filter(None, [keyword, plain_text(title), f":{':'.join(tags)}:" if tags else ""]))
     return f"{short_line(said, MOST_TITLE)} ({file}:{line})" if said else file
 
@@ -190,9 +191,9 @@ def beside_rows(index: Index, row: Found) -> list[Found]:
     if row.parent < 0: return []
     before = rows_of(index, "n.file = ? AND n.parent = ? AND n.place < ? ORDER BY n.place DESC LIMIT ?", row.file, row.parent, row.place,
                      MOST_NEAR)
-    behind = rows_of(index, "n.file = ? AND n.parent = ? AND n.place > ? ORDER BY n.place LIMIT ?", row.file, row.parent, row.place,
+    after = rows_of(index, "n.file = ? AND n.parent = ? AND n.place > ? ORDER BY n.place LIMIT ?", row.file, row.parent, row.place,
                      MOST_NEAR)
-    nearest = sorted(before + behind, key=lambda r: abs(r.place - row.place))[:MOST_NEAR]
+    nearest = sorted(before + after, key=lambda r: abs(r.place - row.place))[:MOST_NEAR]
     return sorted(nearest, key=lambda r: r.place)
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #a243cbf2

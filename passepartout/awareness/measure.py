@@ -17,6 +17,7 @@ from math import ceil
 from pathlib import Path
 
 from .budget import utf8_bound
+from ..databases import read_up_to
 from ..lazy import Regex
 from ..records import record
 from ..tuples import NamedTuple
@@ -158,7 +159,7 @@ class Measures:
 # %% ../../nbs/awareness/08na_measure.ipynb #33439bf6
 def read_measures(path: Path | None) -> dict[str, Measure]:
     "What the file remembers; nothing when there is none or it is not what it should be."
-    try: found = json.loads(path.read_bytes()[:100_000]) if path is not None else {}
+    try: found = json.loads(read_up_to(path)[0]) if path is not None else {}
     except (OSError, ValueError, RecursionError): return {}
     rate = lambda row: row.get("rate") if isinstance(row, dict) else None
     window = lambda row: size if type(size := row.get("window")) is int and 0 < size < 2**40 else None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
 from ..agenda import Facts, Item, agenda, display_title, is_habit, live_dates, node_facts
-from ..org import Outline
+from ..org import Outline, shown_tags
 from ..outline.timestamps import Stamp
 
 # %% ../../nbs/awareness/08m_views.ipynb #8d941d5b
@@ -113,7 +113,7 @@ def by_tag(items: Iterable[Item]) -> dict[str, list[Item]]:
     "Tag → items that have it or are below it, by name; those without a tag under the empty name, at the end."
     found: dict[str, list[Item]] = {}
     for item in items:
-        for tag in item.tags or ("",): found.setdefault(tag, []).append(item)
+        for tag in shown_tags(item.tags) or ("",): found.setdefault(tag, []).append(item)
     return {tag: found[tag] for tag in sorted(found, key=lambda t: (not t, t.casefold(), t))}
 
 # %% ../../nbs/awareness/08m_views.ipynb #1c1d4e0f

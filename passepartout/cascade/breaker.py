@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..databases import read_up_to
+
 # %% ../../nbs/cascade/13c_breaker.ipynb #10fd45e7
 @dataclass(slots=True)
 class Rest:
@@ -97,7 +99,7 @@ def spoken(seconds: float) -> str:
 # %% ../../nbs/cascade/13c_breaker.ipynb #15bd36a0
 def read_rests(path: Path | None) -> dict[str, Rest]:
     "What the file remembers; nothing when there is none or it is not what it should be."
-    try: found = json.loads(path.read_bytes()[:100_000]) if path is not None else {}
+    try: found = json.loads(read_up_to(path)[0]) if path is not None else {}
     except (OSError, ValueError, RecursionError): return {}
     if not isinstance(found, dict): return {}
     return {name: Rest(int(r["failures"]), float(r["since"]), float(r["until"]), str(r.get("why", ""))[:200], at=str(r.get("at", ""))[:12])

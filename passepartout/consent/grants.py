@@ -26,6 +26,7 @@ from ..storage.ledger import genuine_record, is_after_break, whole_since, expire
 from ..records import record
 from ..rules import UNREADABLE, Places, Rule, ready, strictest
 from ..storage.store import Draft
+from ..tools import as_described
 
 # %% ../../nbs/consent/17ba_grants.ipynb #777e5455
 class GrantRefused(PassepartoutError):
@@ -44,6 +45,7 @@ class Grant:
     id: str = ""
     given: float = 0.0
     rule: str = ""                                          # the rule that asked, empty for the settings
+    described: str = ""                                     # a digest of how a foreign tool described itself
 
 # %% ../../nbs/consent/17ba_grants.ipynb #646596fe
 def canonical(value: Any) -> str:
@@ -53,7 +55,7 @@ def canonical(value: Any) -> str:
 # %% ../../nbs/consent/17ba_grants.ipynb #e81ba23d
 def covers(grant: Grant, tool: Any, args: Mapping[str, Any], places: Places, session: str) -> bool:
     "Does `grant` cover a call of `tool` with these arguments in `session`? Its time is not looked at."
-    if grant.tool != tool.name or grant.session != session: return False
+    if grant.tool != tool.name or grant.session != session or grant.described != as_described(tool): return False
     bound, exact = dict(grant.where), dict(grant.exact)
     for parameter in tool.parameters:
         value = args.get(parameter.name)
@@ -121,7 +123,7 @@ def offer(tool: Any, args: Mapping[str, Any], places: Places, session: str, expi
     scope = said_scope(tool, args, places, said)
     grant = Grant(tool.name, session, expires, tuple((n, s) for n, s in scope.items() if s is not None),
                   tuple(n for n, s in scope.items() if s is None), tuple((p.name, canonical(args.get(p.name)))
-            for p in tool.parameters if p.name not in scope), rule=rule)
+            for p in tool.parameters if p.name not in scope), rule=rule, described=as_described(tool))
     if not covers(grant, tool, args, places, session):
         raise GrantRefused("That would not cover what was asked about. Name the folder and the arguments so that it does.")
     return grant
@@ -189,7 +191,7 @@ def _write(journal, session: str, body: dict) -> None:
 # %% ../../nbs/consent/17ba_grants.ipynb #2c32a150
 def _of_record(at: float, body: dict) -> Grant:
     where, exact = (tuple((n, tuple(v) if isinstance(v, list) else v) for n, v in body[name]) for name in ("where", "exact"))
-    return Grant(body["tool"], body["session"], body["expires"], where, tuple(body["free"]), exact, body["id"], at, body.get("rule", ""))
+    return Grant(body["tool"], body["session"], body["expires"], where, tuple(body["free"]), exact, body["id"], at, body.get("rule", ""), body.get("described", ""))
 
 # %% ../../nbs/consent/17ba_grants.ipynb #21e85036
 class StandingGrants:

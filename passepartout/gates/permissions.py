@@ -72,6 +72,8 @@ BY_SETTING = {each: Decision(each) for each in TIERS}
 # %% ../../nbs/gates/permissions.ipynb #c2d02a59
 class ReadyRules:
     "The rules and settings of a person, made ready for the tools of one agent."
+    unsure: tuple[str, ...] = ()                         # what in the settings may have forbidden something and cannot be read
+
     def __init__(self, tools: ToolRegistry, tiers: Mapping[str, str], book: RuleBook = RuleBook(), roots: Sequence[Root] = (),
                  grants: Grants | None = None, commands: Commands | None = None):
         self.tools, self.tiers, self.book, self.roots, self.grants, self.commands = tools, {tool_name(k): v
@@ -86,11 +88,16 @@ class ReadyRules:
     def problems(self) -> tuple[str, ...]:
         "What is wrong with the rules in front of the tools that there are now. Anything here locks effects."
         if self._tried is not self.tools.state:
-            self._problems, self._tried = (*self.book.problems, *faults(self.book, self.tools, [r.path for r in self.roots],
+            self._problems, self._tried = (*self.unsure, *self.book.problems, *faults(self.book, self.tools, [r.path for r in self.roots],
                                                                         self.commands)), self.tools.state
         return self._problems
 
-    def absent(self) -> list[str]: return absent(self.book, self.tools)
+    def absent(self) -> list[str]:
+        "What is said about tools that are not there: by rules, and by lines of the settings whose name is nearly that of one that is."
+        from difflib import get_close_matches
+        names = [tool.name for tool in self.tools]
+        slips = [(name, near[0]) for name in self.tiers if name != "default" and name not in self.tools and (near := get_close_matches(name[:60], names, 1, 0.8))]
+        return absent(self.book, self.tools) + [f"[permissions] in the settings: there is no tool {name[:60]}, so this line does nothing; did you mean {near}?" for name, near in slips]
 
     def prepared(self, tool: Tool) -> tuple[Ready, ...]:
         "The rules about `tool`, strictest first."

@@ -25,7 +25,7 @@ from typing import Sequence
 from ..agenda import first_turn_only, is_habit, live_expressions
 from .identity import Heading, headings, own_hashes, tree_hashes
 from ..lazy import Regex
-from ..org import Node, Outline, link_targets, other_names, plain_text
+from ..org import QUIET, Node, Outline, link_targets, other_names, plain_text, shown_tags
 from ..outline.properties import said_text
 from ..search import RUNS, fold
 from ..outline.diarydates import Expression, diary_dates
@@ -260,12 +260,13 @@ def file_entry(outline: Outline) -> FileEntry:
     rows, words, handed, below = [], [], [], {-1: ""}
     for node in outline.nodes:
         at, up, own_tags, shown = node.index, node.parent, node.all_tags, plain_text(node.title)
-        tags = " ".join(own_tags)
-        handed.append((handed[up] if not own_tags else tuple(dict.fromkeys((*handed[up], *own_tags)))[:MOST_TAGS]) if up >= 0
-                      else own_tags[:MOST_TAGS])
+        tags, passed = " ".join(own_tags), own_tags if not node.said else shown_tags(own_tags)
+        handed.append((handed[up] if not passed else tuple(dict.fromkeys((*handed[up], *passed)))[:MOST_TAGS]) if up >= 0
+                      else passed[:MOST_TAGS])
         called = " ".join((shown, *other_names(node))) if at and node.properties else shown
-        title, mine, above, facts = index_text(called) if at else name, index_text(tags) if tags else "", below[up], facets(node, handed[at])
-        if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine)
+        title, mine, above = index_text(called) if at else name, index_text(tags) if tags else "", below[up]
+        facts = facets(node, handed[at] if not node.said else (*handed[at], *[tag.removeprefix(QUIET) for tag in node.said]))
+        if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine if not node.said else index_text(" ".join(passed)))
         body, spans = body_of(outline, node)
         if shown != node.title: body = f"{link_targets(node.title)}\n{body}"
         words.append((title, mine, index_text(f"{said_text(outline, node)}{body}" if node.properties else body), above, name, facts))

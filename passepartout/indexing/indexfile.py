@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..conditions import PassepartoutError
-from ..databases import not_only_ours
+from ..databases import check_beside, not_only_ours
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
 VERSION = 29
@@ -70,6 +70,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
         if why := not_only_ours(path.parent): raise IndexFailed(f"The index of the notes is not used. {why}")
         try: os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError: pass
+        check_beside(path)
     db = sqlite3.connect(":memory:" if path is None else path, timeout=5.0, isolation_level=None, check_same_thread=False)
     if not db.execute("PRAGMA auto_vacuum").fetchone()[0]: db.execute("PRAGMA auto_vacuum = INCREMENTAL")
     for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000", "secure_delete = FAST", "temp_store = MEMORY",

@@ -240,11 +240,11 @@ def one_date(text: str, mark: re.Match, node: Node, line: int, end: int) -> Stam
     "The date of one expression in `node`, or None when it is not understood."
     start, bracketed = mark.start(), mark[0][0] == "<"
     if (read := read_call(text, mark.end())) is None or read[1] > end: return None
-    call, behind = text[mark.end():read[1]], text[read[1]:end].removesuffix(">" if bracketed else "").strip()
+    call, rest = text[mark.end():read[1]], text[read[1]:end].removesuffix(">" if bracketed else "").strip()
     if understood(call) is None: return None
-    clock = CLOCK.match(behind)
+    clock = CLOCK.match(rest)
     at, until, _, _ = read_details(clock[0]) if clock else (None,) * 4
-    said = "" if bracketed else behind[clock.end():].strip() if at and clock else behind
+    said = "" if bracketed else rest[clock.end():].strip() if at and clock else rest
     kind = planned_kind(text, node, start) if bracketed else "plain"
     return Stamp(kind, True, date.min, at, None, until, Expression(call, said), None, node.index, start, end, line)
 

@@ -79,7 +79,7 @@ _BRACKETS, _ADDRESS, _DEFINED = Regex(r"\\.|!\[|\[|\](?:\([ \t\n>]*)?|\n[ \t]*\n
 
 def _pictures(text: str) -> Iterator[str]:
     "What is fetched for pictures in Markdown."
-    stack, names, pictures, behind = [], set(), 0, -1
+    stack, names, pictures, named_at = [], set(), 0, -1
     for found in _BRACKETS.finditer(text):
         mark = found[0]
         if mark[0] == "\n": stack, pictures = [], 0
@@ -90,8 +90,8 @@ def _pictures(text: str) -> Iterator[str]:
             pictured, (opened, begins) = pictures > 0, stack.pop() if stack else ("", 0)
             pictures -= opened[:1] == "!"
             if mark[1:] and pictured and _ADDRESS.match(text, found.end()): yield text[found.end():found.end() + 200].split("\n")[0].split(")")[0]
-            if not pictured and begins != behind: continue
-            behind = found.end() + 1                                               # where a name would begin: ![text][name]
+            if not pictured and begins != named_at: continue
+            named_at = found.end() + 1                                               # where a name would begin: ![text][name]
             if found.start() - begins < 1_000: names.add(_label(text[begins:found.start()]))
     if names: yield from (found[0].strip() for found in _DEFINED.finditer(text) if _label(found[1]) in names)
 

@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/outline/markdown.html.md"""
 
 # %% auto #0
 __all__ = ['TAG', 'CODE', 'WRITTEN', 'FINISHED', 'STATES', 'URGENT', 'ARROW', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK',
-           'HINT', 'SPAN', 'ITEM', 'TASK_RANK', 'ATTRIBUTES', 'line_tags', 'uncoded', 'marks_in', 'task_facts',
-           'without_last_tags', 'parse_markdown', 'bare_title', 'open_heading', 'open_bullet', 'read_top']
+           'HINT', 'SPAN', 'ITEM', 'TASK_RANK', 'LISTED', 'MOST_GIVEN', 'ATTRIBUTES', 'line_tags', 'uncoded',
+           'marks_in', 'task_facts', 'without_last_tags', 'given_by', 'parse_markdown', 'bare_title', 'open_heading',
+           'open_bullet', 'read_top']
 
 # %% ../../nbs/outline/08a_markdown.ipynb #1703ef87
 import re
@@ -20,13 +21,13 @@ from .bullets import DONE, IN_BOX, dates_below, is_outliner_page, page_facts, re
 from ..lazy import Regex
 from .frontmatter import ASSIGNED, FRONT, MOST_HEAD, PARAGRAPH, TOML, head_tags, read_front_matter, read_toml
 from .recurrences import PHRASE
-from ..org import Builder, Outline, meant_tags
+from ..org import QUIET, Builder, Outline, meant_tags
 from ..unseen import UNSEEN
 
 # %% ../../nbs/outline/08a_markdown.ipynb #16723566
 TAG = Regex(r"(?<!\]\()(?<![^\s(\[,;])#(?=[\w@/-]*[^\W\d])([\w@](?:[\w@/-]*[\w@])?)")
 CODE = Regex(r"(`+)[^`\n]*\1")
-WRITTEN = Regex(r"#\[\[([^\[\]\n]{1,200})\]\]|(?<![\w:])tags?::[ \t]+([^\r\n)]{1,500})|(?:(?<=[*_~])|(?<===))#([\w@][\w@/-]*[^\W_]|[^\W\d_])", re.I)
+WRITTEN = Regex(r"#\[\[([^\[\]\n]{1,200})\]\]|(?<![\w:])tags?::[ \t]+([^\r\n)]{1,500})|(?:(?<=[*_~#])|(?<===))#([\w@][\w@/-]*[^\W_]|[^\W\d_])", re.I)
 
 # %% ../../nbs/outline/08a_markdown.ipynb #1aee58e6
 def line_tags(line: str) -> tuple[str, ...]:
@@ -102,25 +103,44 @@ def without_last_tags(title: str) -> str:
 ITEM = Regex(rf"(?:[-*+]|\d{{1,9}}[.)])[ \t]+\[({IN_BOX})\](?:[ \t]+([^\r\n]*)|$)")
 TASK_RANK = 1000            # above every heading level, so that a heading ends all tasks
 
+# %% ../../nbs/outline/08a_markdown.ipynb #fadbccde
+LISTED = Regex(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]|\Z)")
+
+MOST_GIVEN = 64                     # tags; no more bullets are kept either, and each line is below them in no time
+
+def given_by(within: list[tuple[int, tuple[str, ...]]]) -> tuple[str, ...]:
+    "The tags of all these bullets, outermost first."
+    return tuple(dict.fromkeys([tag for _, tags in within for tag in tags]))[:MOST_GIVEN] if within else ()
+
 # %% ../../nbs/outline/08a_markdown.ipynb #18b432e6
 def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outline:
     "The outline of a Markdown file. Never raises: what makes no sense is body text."
-    build, dead, more, quote = Builder(text, file), [], {}, None          # `quote`: where the `>` of the line above stands
+    build, dead, more, said, quote = Builder(text, file), [], {}, {}, None          # `quote`: where the `>` of the line above stands
+    within, bullet = [], -1            # the tagged bullets that the line is below: how far in, and their tags; how far in the last bullet is, if it is no task
     at = read_top(build.nodes[0], text)
     page = cache(lambda: is_outliner_page(text[at:]))
     for number, start, end, last_end, margin, indent, quoted, rest, heading in living_lines(text, at, dead):
         edge = (indent if quote is not None else margin) if quoted else indent if quote is None else min(indent, quote)
         quote = margin if quoted else None
         if len(build.stack) > 1 and build.stack[-1][0] >= TASK_RANK + edge: build.close(TASK_RANK + edge, last_end)
+        if listed := LISTED.match(rest) is not None:
+            while within and within[-1][0] >= indent: within.pop()
         if heading: open_heading(build, heading, number, start, end)
         elif (item := ITEM.match(rest) if "[" in rest[:14] else None):
             build.open(TASK_RANK + indent, kind="task", level=build.stack[-1][1].level + 1, line=number, start=start, body_start=end,
-                       **task_facts(item[1], item[2] or ""))
+                       **task_facts(item[1], item[2] or ""), given=given_by(within))
+            bullet = -1
         elif rest[:1] == "-" and not quoted and ("A" <= rest[2:3] <= "Z" or rest[2:3] == "#") and (item := read_bullet(text, start, page)):
-            open_bullet(build, item, indent, number, end)
-        elif ("#" in rest or "::" in rest) and (tags := line_tags(rest)):
-            more.setdefault(build.stack[-1][1].index, {}).update(dict.fromkeys(tags))
+            open_bullet(build, item, indent, number, end, given_by(within))
+            bullet = -1
+        else:
+            if listed: bullet = indent
+            if not ("#" in rest or "::" in rest) or not (tags := line_tags(rest)): continue
+            on_bullet = bullet >= 0 and page()
+            if on_bullet and len(within) < MOST_GIVEN: within.append((bullet, tags[:MOST_GIVEN]))
+            (said if on_bullet else more).setdefault(build.stack[-1][1].index, {}).update(dict.fromkeys(tags))
     for index, tags in more.items(): build.nodes[index].tags = tuple(dict.fromkeys(build.nodes[index].tags) | tags)
+    for index, tags in said.items(): build.nodes[index].said = tuple([QUIET + tag for tag in tags])
     return Outline(text, build.finish(), file, "markdown", modified, dead=tuple(dead))
 
 # %% ../../nbs/outline/08a_markdown.ipynb #4a6ca583
@@ -142,12 +162,12 @@ def open_heading(build: Builder, heading: re.Match, number: int, start: int, end
                title=without_last_tags(title) if tags else title, tags=tags, properties=said, meant=meant_tags(title))
 
 # %% ../../nbs/outline/08a_markdown.ipynb #261b1c95
-def open_bullet(build: Builder, item: re.Match, indent: int, number: int, end: int) -> None:
-    "Add the task of one bullet with a keyword, and the dates below it."
+def open_bullet(build: Builder, item: re.Match, indent: int, number: int, end: int, given: tuple[str, ...] = ()) -> None:
+    "Add the task of one bullet with a keyword, and the dates below it; `given` are the tags of the bullets that it stands below."
     level, planning = build.stack[-1][1].level + 1, dates_below(build.text, end, indent)
     facts = task_facts(item[1], item[3]) | ({"priority": item[2]} if item[2] else {})
     build.open(TASK_RANK + indent, kind="task", level=level, line=number, start=item.start(), planning=planning,
-               body_start=planning[1] if planning else end, **facts)
+               body_start=planning[1] if planning else end, given=given, **facts)
 
 # %% ../../nbs/outline/08a_markdown.ipynb #d2731fd3
 def read_top(node, text: str) -> int:

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from ..capture import line_ending
 from .insertions import after_quote, inserted, is_quoted, list_joined, own_end
 from .logbook import inherited, log_change, log_time, logging_of, with_note
-from ..org import Node, Outline, inside, plain_text
+from ..org import Node, Outline, inside, plain_text, shown_tags
 from .rewrite import RewriteError, ending_at, facts, line_span, replaced, reread, set_property
 from .states import COOKIE, Draft, counted
 
@@ -129,7 +129,7 @@ def archive_location(outline: Outline, node: Node) -> str | None:
 def context_of(outline: Outline, node: Node, now: datetime, where: str) -> dict[str, str]:
     "What archiving records, in Org's order."
     above = [plain_text(COOKIE.sub("", n.title)).strip() for n in outline.lineage(node)[1:-1]]
-    handed = [tag for tag in outline.tags(node) if tag not in node.tags]
+    handed = [tag for tag in shown_tags(outline.tags(node)) if tag not in node.tags]
     category = inherited(outline, node, "CATEGORY") or PurePosixPath(outline.file).stem
     found = {"TIME": log_time(now)[1:-1], "FILE": where, "OLPATH": "/".join(above), "CATEGORY": category, "TODO": node.keyword or "",
              "ITAGS": " ".join(handed)}

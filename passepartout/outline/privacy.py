@@ -18,8 +18,9 @@ from ..lazy import Regex
 from ..unseen import UNSEEN
 
 # %% ../../nbs/outline/08aa_privacy.ipynb #8a06022b
-DRAWN = str.maketrans("авгԁеһіјӏкьмнопрԛсѕтүѵѡху" "αβγεηικνοπρστυχω" "ցհոսօɑɩꞵ",
-                      "abrdehijlkbmhonpqcstyvwxy" "abyenikvonpotuxw" "ghnuoaib")
+DRAWN = str.maketrans("авгԁеһіјӏкьмнопрԛсѕтүѵѡху" "αβγεηικνοπρστυχω" "ցհոսօɑɩꞵ" "ⲁⲃⲉⲏⲓⲕⲙⲛⲟⲣⲥⲧⲩⲭ" "ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᏀᏂᏃᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦᏰᏴ"
+                      "ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "abrdehijlkbmhonpqcstyvwxy" "abyenikvonpotuxw" "ghnuoaib" "abehikmnopctyx"
+                      "drtiyajewmhghzbrwsvslcpkbb" "bpddtgkjczfmnlsrvhwxyaeiou")
 _LATIN = Regex(r"LATIN (?:CAPITAL |SMALL )?LETTER (?:SMALL CAPITAL |REVERSED |TURNED |OPEN |DOTLESS )?([A-Z])(?: WITH [\w -]+)?$")
 
 @lru_cache(maxsize=4096)

@@ -218,6 +218,7 @@ def change_tags(outline: Outline, node: Node, add: Iterable[str] = (), remove: I
     for tag in remove:
         if tag not in node.tags and tag in outline.tags(node):
             owner = next(n for n in outline.lineage(node) if tag in n.all_tags)
+            if tag in owner.given: raise RewriteError(f"The tag {tag} comes from a bullet above “{node.title}”; remove it there. Nothing was changed.")
             comes = "stands among the properties of" if tag not in owner.tags else "comes from"
             raise RewriteError(f"The tag {tag} {comes} “{owner.title}”, line {owner.line}; remove it there. Nothing was changed.")
     if outline.format == "org": return set_tags(outline, node, [t for t in (*node.tags, *add) if t not in remove])

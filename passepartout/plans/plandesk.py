@@ -109,7 +109,7 @@ def said_arguments(tool: Any, text: str) -> dict[str, Any]:
 
 # %% ../../nbs/plans/17de_plandesk.ipynb #451394f1
 def as_typed(kind: str, text: str) -> Any:
-    "A typed word as a value of a parameter's type; the text itself when it is none, which the parameter then refuses in its own words."
+    "A typed word as a value of a parameter's type; the text itself when it is not one, which the parameter then refuses in its own words."
     if kind in ("integer", "number", "any"):
         for read in (int, float):
             try: return read(text)

@@ -95,9 +95,9 @@ class Ahead:
         return self.seen[sure.step]
 
 # %% ../../nbs/plans/17dca_planlook.ipynb #507783be
-async def in_vain(ahead: Ahead, behind: bool = False) -> tuple[str, Label] | None:
-    "The steps of a plan that must fail, and why, a line for each, and the label of that; `None` when none is seen. `behind`: only steps after the first that does something matter."
-    acted, told, label = not behind, [], None
+async def in_vain(ahead: Ahead, after_first: bool = False) -> tuple[str, Label] | None:
+    "The steps of a plan that must fail, and why, a line for each, and the label of that; `None` when none is seen. `after_first`: only steps after the first that does something matter."
+    acted, told, label = not after_first, [], None
     for number, sure in enumerate(ahead.steps, 1):
         acts = not sure.tool.effects.read_only
         if acts and not sure.tool.edits or not acted and number == len(ahead.steps) or ahead.late: break

@@ -39,7 +39,7 @@ async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
         return (await carry_on(agent, state, signal) if state is not None
                 else tool_error(signal, "plan", "There is no plan here that could go on. Propose the steps that are left."))
     if cleared.answer is None and agent.answer_to(cleared.action, signal) is None:
-        if (vain := await agent.plan_in_vain(cleared.action, signal, behind=True)) is not None: return vain
+        if (vain := await agent.plan_in_vain(cleared.action, signal, after_first=True)) is not None: return vain
     state = await begin(agent, cleared, signal)
     return await carry_on(agent, state, signal)
 
@@ -206,15 +206,15 @@ class Agreeing(Judging):
         from passepartout.plans.plantext import plan_sentences
         return plan_sentences(action, self.tools)
 
-    async def plan_in_vain(self, action: Action, signal: Signal, behind: bool = False) -> Signal | None:
-        "What a model is told of a plan with a step that must fail; `None` when none is seen, and when no model made it. `behind`: see `in_vain`."
+    async def plan_in_vain(self, action: Action, signal: Signal, after_first: bool = False) -> Signal | None:
+        "What a model is told of a plan with a step that must fail; `None` when none is seen, and when no model made it. `after_first`: see `in_vain`."
         turn = self.turn_of(signal)
         backend = self.backends.get(turn.heard[0]) if turn is not None and turn.heard else None
         if pick(action.payload, "resume") is not None or backend is not None and backend.blind: return None
         from passepartout.plans.planlook import Ahead, in_vain
         ahead = Ahead(self, action, signal)
         if turn is not None: turn.ahead = ahead
-        if (found := await in_vain(ahead, behind)) is None: return None
+        if (found := await in_vain(ahead, after_first)) is None: return None
         return tool_error(signal, "plan", f"{found[0]} So nothing of the plan was done.", found[1])
 
     async def file_flight_plan(self, signal: Signal, verdict: ApprovalRequired, foreseen: Any = None) -> None:

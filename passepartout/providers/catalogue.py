@@ -155,7 +155,7 @@ class Made:
 # %% ../../nbs/providers/catalogue.ipynb #b50a3cc5
 def backend_for(name: str, settings: Any, http: Any, tools: Any, vault: Any, environ: Mapping[str, str],
                 measures: Any = None) -> Made | None:
-    "The backend for `name`, `None` when nobody knows it. `PassepartoutError` for an address that is none. Opens no connection."
+    "The backend for `name`, `None` when nobody knows it. `PassepartoutError` for an address that is not one. Opens no connection."
     if name in BUILT_IN: return None
     if name == "gguf": return Made(model_in_a_file(settings, tools, measures), True) if settings.gguf_file is not None else None
     service = service_of(settings, name, variables_of(settings, environ))

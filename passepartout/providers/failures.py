@@ -91,7 +91,7 @@ _SHORT = {429: "it had too many questions", 529: "it had too many questions", 40
 
 # %% ../../nbs/providers/failures.ipynb #dd4935c3
 def reason_for(error: HttpFailed, p: Any, model: str | None) -> tuple[str, bool, float | None]:
-    "(a sentence, is it the provider's fault?, seconds to wait) for an answer that is none."
+    "(a sentence, is it the provider's fault?, seconds to wait) for an answer that is not one."
     status, body = error.status, error.body
     wait = error.wait if error.wait is not None else float(delay[1]) if (delay := _DELAY.search(body)) else None
     if not status and p.endpoint.local and re.search(r"could not be reached (within|\(nothing)", str(error)):

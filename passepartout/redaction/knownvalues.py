@@ -10,6 +10,7 @@ __all__ = ['SHORTEST', 'MOST_MISSING', 'SHORTEST_DIVIDED', 'skeleton', 'writings
 
 # %% ../../nbs/redaction/04bd_knownvalues.ipynb #154ba181
 import base64
+import binascii
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -53,15 +54,22 @@ def _in_base32(value: bytes) -> list[bytes]:
     "What is in base32 whenever `value` is, for its five positions."
     return [base64.b32encode(b"\0" * shift + value)[-(-shift * 8 // 5):(shift + len(value)) * 8 // 5] for shift in range(5)]
 
+# %% ../../nbs/redaction/04bd_knownvalues.ipynb #0f007541
+def _in_groups(value: bytes) -> list[bytes]:
+    "What is in base85, in Ascii85 and in a line of uuencode whenever `value` is."
+    fours, threes = ([value[start:start + (len(value) - start) // size * size] for start in range(size)] for size in (4, 3))
+    return [*map(base64.b85encode, fours), *map(base64.a85encode, fours),
+            *[binascii.b2a_uu(part[:45])[1:-1] for part in threes]]
+
 # %% ../../nbs/redaction/04bd_knownvalues.ipynb #dd24c483
 def rare_writings(value: bytes) -> list[bytes]:
-    "The skeletons of `value` in what nobody reads: with two bytes a letter, as numbers, in base32, turned by thirteen letters, and in base64 or hexadecimal twice."
+    "The skeletons of `value` in what nobody reads: with two bytes a letter, as numbers, in base32 and base85, turned by thirteen letters, and in base64 or hexadecimal twice."
     wide, hexed, coded = b"".join(b"%c\0" % c for c in value), value.hex().encode(), base64.b64encode(value)
     numbers = [b"".join([form % c for c in value]) for form in (b"%d", b"%03d", b"%o", b"%03o", b"0%o", b"0x%02x", b"chr%d")]
     bits = b"".join([format(c, "08b").encode() for c in value])
     forms = [wide.hex().encode(), *_in_base64(wide), *_in_base32(value), *numbers, bits, value.translate(_TURNED), hexed[::-1],
              hexed.hex().encode(), *_in_base64(hexed), coded.hex().encode(), *[part[::-1] for part in _in_base64(value)],
-             *_in_base64(coded.rstrip(b"="))]
+             *_in_base64(coded.rstrip(b"=")), *_in_groups(value)]
     return [bone for form in dict.fromkeys(forms) if len(bone := skeleton(form)) >= SHORTEST]
 
 # %% ../../nbs/redaction/04bd_knownvalues.ipynb #15e4bdc8

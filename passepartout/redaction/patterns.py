@@ -61,7 +61,7 @@ _SOLID = Regex(r"[A-Za-z0-9]{0,12}[_-]?[A-Za-z0-9]{12,}")          # a key witho
 _MARK = Regex(r"(?i)x{4,}|\*{3,}|\.{3,}|example|redacted|#{4,}")
 
 def still_a_key(word: str, named: bool = False) -> bool:
-    "Is `word` long and random enough to be a key, without the marks by which manuals say that theirs are none? `named`: it stands after a name for one."
+    "Is `word` long and random enough to be a key, without the marks by which manuals say that theirs are not real? `named`: it stands after a name for one."
     left = _MARK.sub("", word[:200])
     digits = sum(map(str.isdigit, left))
     if (named and "example" in word.lower() and "123" not in left and len(left) >= 16 and digits >= 3 and len(set(left)) >= 10

@@ -103,7 +103,7 @@ def without_courtesy(text: str) -> str:
         text = text.split(None, size)[size]
 
 # %% ../../nbs/reflex/captures.ipynb #2e960b11
-_NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note",
+_NOTE = ("note", "capture", "remember", "remember that", "note to self", "note to myself", "note to me", "note for myself", "note for me", "take a note", "make a note", "add note", "add a note",
          "add a note that", "new note", "create a note", "create note", "make note", "write note", "write a note", "start a note", "make a new note", "write a new note", "create a new note", "add a new note", "write down", "jot down", "write down that", "jot down that", "note that",
          *(f"{verb}{article}{size} note{end}" for verb in ("", "write ", "take ", "make ", "add ") for article in ("", "a ") for size in ("quick", "short", "little") for end in ("", " that")),
          "write down a note", "write down a note that", "jot down a note", "jot down a note that", "write me a note", "write a note that", "write a note saying", "save a note", "save note", "take note", "make a note of", "take a note of", "take a note that",
@@ -119,7 +119,7 @@ _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))
 _CALLED, _PLACE_AT_HEAD = Regex(r"(?:called|named|titled|saying)\s+(?=\S)",
                                 re.I), Regex(r"(?:in|into|under|below)\s+(?:the\s+|my\s+)?([\w ]{1,40}?)\s?:\s+(\S.*)", re.I)
 _ABOUT = Regex(r"\s*(?:about|regarding|concerning)\s+(?=\S)", re.I)
-_NOTE_SAID = Regex(r"\bnote(?:\s+to\s+self)?,?\s*\Z", re.I)
+_NOTE_SAID = Regex(r"\bnote(?:\s+(?:to|for)\s+(?:self|myself|me))?,?\s*\Z", re.I)
 _NO_TITLE = Regex(r"(?:under|below|beneath)\s+(?:[^\s:]+\s*){1,4}", re.I)
 _FILE_AT_HEAD = Regex(r"""(?:in|into|to)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s":]{1,200}\.(?:org|md)))\s?:\s?""", re.I)
 

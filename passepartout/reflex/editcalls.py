@@ -52,6 +52,8 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
     found = look_up(around, Command("to", wanted, ""), today, spared=lambda p: not p.keyword and not inside(p))
     sure = found.kind == "one" and (not found.way or found.places[0].kind != "task" and fold(found.places[0].title).startswith(fold(wanted)))
     if sure: return go(found.places[0])
+    if place.day and re.fullmatch(r"[1-9]|1[0-2]", wanted):
+        return decline(f"If {wanted} is an hour, say which: “move {command.target} to {wanted}am”, or “move {command.target} to {wanted}pm”. A heading of that name has to be in quotation marks.")
     if found.places:
         lead = {"several": f"“{wanted}” fits several.", "one": f"Nothing is called just “{wanted}”."}.get(found.kind, f"Nothing is called “{wanted}”.")
         return question(lead,
@@ -146,7 +148,7 @@ def to_tags(command: Command, place: Place, around: Surroundings, today: date) -
     adds, takes = command.args.get("add") or (), command.args.get("remove") or ()
     if adds and bare(adds) <= bare(node.tags): return say(f"{name} is tagged with {' and '.join(adds)} already.")
     if takes and not bare(takes) & bare(node.tags):
-        above = (" It stands in its title: rename it to take it out." if bare(takes) & bare(node.meant)
+        above = (" It stands in its title or text: change that to take it out." if bare(takes) & bare(node.meant)
                  else " It comes from above: take it from that heading or file." if bare(takes) & bare(place.tags) else "")
         return decline(f"{name} has no tag {' or '.join(takes)} of its own, so nothing was done.{above}")
     return call("org-set-tags", command, place, around, **command.args)

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/files.html.md"""
 # %% auto #0
 __all__ = ['MOST_DAYS', 'paths_of', 'own_inbox', 'inbox', 'in_own_inbox', 'as_spelt', 'page_of', 'named_as', 'for_journal',
            'on_todays_page', 'day_in_a_tree', 'under_day', 'for_today', 'unquoted', 'begun_today', 'page_to_read',
-           'called', 'read_there', 'file_called', 'in_quotes', 'unknown_file']
+           'called', 'read_there', 'file_called', 'in_quotes', 'unknown_file', 'lies_elsewhere']
 
 # %% ../../nbs/reflex/files.ipynb #b3d528b6
 import re
@@ -252,3 +252,18 @@ def unknown_file(request: Request, around: Surroundings) -> dict | None:
     folder = name.rpartition("/")[0]
     if not folder: return decline(f"There is no file called “{name}” in your notes. For a new one of that name, put it in quotation marks: {named[1].strip()} \"{name}\": {rest[:80]}")
     return decline(f"There is no folder called “{folder}” in your notes, and I make none. Without it I can begin a file: {named[1].strip()} \"{name.rpartition('/')[2]}\": {rest[:80]}")
+
+# %% ../../nbs/reflex/files.ipynb #bfa7d7d6
+def lies_elsewhere(proposal: dict | None, text: str, around: Surroundings) -> dict | None:
+    "The question about a capture that would begin a file of a name that one in a folder has, or one with other capitals; `None` for every other proposal."
+    payload = proposal["payload"] if proposal else {}
+    calls = [payload, *payload.get("steps", ())]
+    named = dict.fromkeys([each["args"]["file"] for each in calls if "org-capture" in (each.get("tool"), each.get("call")) and isinstance(each["args"].get("file"), str)])
+    for file in [each for each in named if "/" not in each and each.casefold() in text.casefold()]:
+        if file in (paths := paths_of(around)) or one_sign(file) in map(one_sign, paths) or not (other := called(file, paths)): continue
+        at, quoted = text.lower().rfind(file.lower()), f'"{other[0]}"' if " " in other[0] else other[0]
+        offer = f"{text[:at].rstrip(chr(34))}{quoted}{text[at + len(file):].lstrip(chr(34))}".strip()
+        sure = at >= 0 and len(text) < 2000 and not set('\n“”') & set(offer)
+        return decline(f"There is no {file} at the top of your notes, but {' and '.join(other[:3])}. " + (f"Did you mean “{offer}”? Say “yes”, and I'll do it. " if sure else "Name it with its folder. ")
+                       + f"For a new file, call it ./{file}.")
+    return None

@@ -21,7 +21,7 @@ from .captures import Request, decline, repeated_parts, say
 from .command import Command
 from .dates import NoSuchDate, say_day
 from .edits import edit, number_in, settled
-from .files import as_spelt, in_own_inbox, in_quotes
+from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere
 from .german import in_english
 from .followups import about_the_new, narrowed, shown_more, spelled_out, went_on
 from .guesses import suggestion
@@ -125,7 +125,8 @@ def understand(text: str, today: date, around: Surroundings = Surroundings()) ->
     if problem := unfit(text): return decline(problem)
     first, end, below = text.partition("\n")
     text = _WIDE.sub(" ", first) + end + below
-    return of_models(as_spelt(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around), around)
+    proposal = as_spelt(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around)
+    return of_models(lies_elsewhere(proposal, text, around) or proposal, around)
 
 # %% ../../nbs/reflex/grammar.ipynb #9456f952
 def meant_by(request: Request, around: Surroundings) -> dict:
@@ -137,7 +138,8 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         around = spelled_out(around, today)
         if which_of_two(request, around): return decline(WHICH)
         if meant := offered_before(request, around):
-            return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
+            again = Request.of(meant, today)
+            return next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
         return (completed(request, around) or went_on(request, around) or shown_more(request, around) or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)
@@ -168,6 +170,9 @@ def there_already(better: str, request: Request, around: Surroundings) -> str | 
 
 # %% ../../nbs/reflex/grammar.ipynb #29d08260
 _TO_GO_ON = ("no", "not", "but", "then", "now")
+_GERMAN = frozenset("wer wen wem wann wo wie warum wieso welche welcher welches ist sind habe hab habt haben wird wurde kann muss soll gibt ich du er sie es wir ihr mir mich dir dich uns der das dem des ein eine einen einem einer und oder aber nicht noch schon nochmal wieder denn eigentlich mein meine meinen mit nach von vom zu zum zur im auf für bei beim über aus".split())
+_SMALL = _GERMAN | AROUND | frozenset("was war waren die den hat hast in am an um mal man".split())
+_ASKING = frozenset("ist sind gibt hat hatte kann muss soll was war".split())
 
 def not_understood(request: Request, around: Surroundings = Surroundings()) -> str:
     "What to tell the person about a request without a form."
@@ -178,15 +183,16 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     if better and not in_vain(better, request, around):
         if known := there_already(better, request, around): return known
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
-    topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
+    small = _SMALL if len(_GERMAN.intersection(request.words[:12])) > 1 else AROUND
+    topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in small))[:60]
     bare = [word for word in request.words if word not in STOP and word not in SHOW]
     only_a_topic = topic and topic.lower().split() == bare and len(bare) <= 3 and bare[0] not in _TO_GO_ON and "”" not in topic
     if only_a_topic and settled(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
         return f"I didn't understand that. Did you mean “find {topic}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it."
     if request.words and request.words[0] in SHOW:
-        return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join(w for w in request.words[1:6] if w not in STOP) or 'lisbon'}"
+        return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join([w for w in request.words[1:12] if w not in STOP and w not in AROUND][:5]) or 'lisbon'}"
     look = f"I can look in your notes: find {topic}. " if topic else ""
-    asks = "?" in request.text or request.words[:1] and request.words[0] in ASKED
+    asks = "?" in request.text or request.words[:1] and (request.words[0] in ASKED or small is _SMALL and request.words[0] in _ASKING)
     if topic and not asks: look += f"Shall I keep it? Answer {TODO_OR_NOTE}. "
     if any(SETTING in answered for _, answered in around.earlier[-3:]): return f"I didn't understand that. {look or 'Type help to see what I understand.'}".rstrip()
     return f"I didn't understand that: I know a few plain English requests (type help). {look}For free conversation a language model is needed: {SETTING}."
@@ -197,4 +203,5 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
     text = text if unfit(text) else in_quotes(text, around)
     if unfit(text) or pasted(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
         return None
-    return as_spelt(in_own_inbox(exact_call(text, today, around), text, around), around)
+    call = as_spelt(in_own_inbox(exact_call(text, today, around), text, around), around)
+    return call if lies_elsewhere(call, text, around) is None else None

@@ -59,7 +59,7 @@ _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(
 _INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:should|ought\s+to|want\s+to|wanted\s+to|need\s+to|(?:have\s+)?got\s+to|gotta|have\s+to|must|better|had\s+better)\s+(?:still\s+|really\s+|also\s+)*(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _IS_ON = Regex(r"(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?=\S)", re.I)
 _WITHOUT_ME = Regex(r"(\w+)(?:\s+(?:out|back|up|in|off|down|away))?\s+(?:the|my|our)\s+(.{2,80})", re.I)
-_REMINDED = Regex(r"^(?:please\s+)?remind\s+(?:me|us)\s+(?:to|about|of)\s+", re.I)
+_REMINDED = Regex(r"^(?:please\s+)?(?:remind\s+(?:me|us)\s+(?:to|about|of)|(?:i|we)\s+(?:(?:still|also|really)\s+)?(?:(?:need|have|want|ought)\s+to|must|should))\s+", re.I)
 _GOES_ON = frozenset("of to until till and or - – bis is are was were will would works suits".split())
 _WHERE = frozenset("in at with for about bei im mit".split())
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has am were shall ist sind war waren hat habe bin wird".split())

@@ -24,6 +24,14 @@ _DUE = (
     (rf"what needs my attention{_NOW}", "what is due today"),
     (r"(?:show |list |give )?(?:me )?(?:just |only )?(?:the |my )?overdue (?:ones|things|stuff|items|tasks)(?: only)?", "what is overdue"),
     (r"(?:what|which tasks) did (?:i|we) (?:miss|forget)", "what is overdue"),
+    (r"(?:and )?(?:which|what) (?:ones|of (?:them|these|those|my tasks))(?: is| are)? (?:over|past) ?due", "what is overdue"),
+    (r"(?:show|tell)(?: me)? what (?:i|we) (?:wrote|noted|said) (?P<what>(?:last|this|in|during|since) .+)", "what happened {what}"),
+    (r"(?:show|tell)(?: me)? what (?:i|we) (?:wrote|noted|said) (?P<what>.+)", "what did i write {what}"),
+    (r"(?:show|tell)(?: me)? what (?:i|we) (?:did|finished|completed|got done) (?P<what>.+)", "what did i finish {what}"),
+    (r"what did (?:i|we) (?:write|note|note down|write down|record) (?P<what>(?:last|this|in|during|since|on) .+)", "what happened {what}"),
+    (r"(?:(?:show|list|give|what are|tell)(?: me)? )?(?:my |the )?next (?:two|three|four|five|few|couple of|\d) (?:things|tasks|todos|items|appointments|events|meetings)(?: to do)?", "what's next"),
+    (r"(?:is there |are there |do (?:i|we) have )?(?:any|some)(?:thing)? (?:news|new|updates?|progress) (?:on|about|from|with|regarding|for) (?P<what>.+)", "what do my notes say about {what}"),
+    (r"how(?:'s| is| are|s) (?P<what>(?:my|our) (?!(?:day|week|month|schedule|calendar|agenda|\w+day)\b)[^,]{2,60}?)(?: going| doing| coming along)?", "what do my notes say about {what}"),
     (r"(?:what|which tasks)(?:'s| is| are)? (?:still )?(?:left|open|undone|unfinished|pending|not done)(?: yet)?", "all open tasks"),
     (r"what (?:haven't|have) (?:i|we) (?:not )?(?:done|finished)(?: yet)?", "all open tasks"),
     (r"(?:(?:show|list|give|what are) )?(?:me )?(?:my |all |the )*(?:unfinished|incomplete|outstanding|undone|uncompleted|pending) (?:tasks|todos|to-dos|items)", "all open tasks"),
@@ -57,6 +65,9 @@ _NAMED = (
     (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"),
     (r"(?:make|create|write|set) (?:me|us) (?:an? )?(?:new )?(?P<words>(?:note|reminder|task|todo|appointment)\b.+)", "{words}"),
     (r"(?:make|create|add) (?:an? )?(?:new )?(?P<words>appointment\b.+)", "{words}"),
+    (r"(?:set up|arrange|organi[sz]e|schedule|book|plan) (?:me )?(?:an? |the |some )?(?P<words>(?:meeting|call|video call|appointment|visit|lunch|dinner|breakfast|coffee|session|interview) (?:with|at|for|on|about) .+)", "{words}"),
+    (r"(?:i|we)(?:'d| would)? (?:need|want|like|could use) (?:an? )?(?P<words>reminder (?:to|about|of|for|on|at|that)\b.+)", "set a {words}"),
+    (r"(?:already|just) (?:did|done|finished|completed) (?P<what>.+)", "i finished {what}"),
     (r"(?:(?:next|list|show|my|all|upcoming) )*birthdays?", "find birthday"),
     (r"(?P<words>when|where|who) (?P<what>(?:(?:the|my|our|next) )?[\w' -]{2,60}?) (?P<who>is|are)", "{words} {who} {what}"))
 
@@ -69,6 +80,8 @@ _CHANGED = (
     (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:(?:is|are) )?(?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
     (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
     (r"deadline (?!of |for |is )(?P<what>.{2,80}?),? (?:(?:on|by) )?(?P<when>(?:next )?\w+day|tomorrow|today|\d{1,2}\.? [a-z]{3,9}|[a-z]{3,9} \d{1,2}|\d{4}-\d\d-\d\d)", "set the deadline of {what} to {when}"),
+    (r"(?:change|move|set|shift) (?:the )?(?:time|date|day|start|hour) (?:of|for) (?P<what>.{2,80}?) to (?P<when>.{1,60})", "move {what} to {when}"),
+    (r"(?:change|move|set|shift) (?P<what>.{2,80}?)'s? (?:time|date|day|start|hour) to (?P<when>.{1,60})", "move {what} to {when}"),
     (r"remove (?P<what>.{2,80}?) from (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
     (r"take (?P<what>.{2,80}?) off (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
     (r"(?P<when>(?:in \w+ (?:days?|weeks?|months?)|tomorrow|(?:on |next )?\w+day|next (?:week"

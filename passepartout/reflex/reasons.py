@@ -122,7 +122,8 @@ def to_delete(request: Request, line: str) -> dict | None:
         return decline("I delete nothing. What I have just done is taken back by /undo in the chat, or by passepartout undo. To put something "
                        "away, name it: archive …")
     if (found := _DELETE.fullmatch(line)) and (at := _OFF_A_LIST.fullmatch(found[1])):
-        return decline(f"I delete nothing. “check off {object_of(at[1])} in {object_of(at[2])}” ticks it off; to take the line out, edit the note.")
+        where = f" in {object_of(at[2])}" if at[2].lower() not in ("the", "my", "our", "a", "this", "that") else ""
+        return decline(f"I delete nothing. “check off {object_of(at[1])}{where}” ticks it off; to take the line out, edit the note.")
     if found := _DELETE.fullmatch(_FROM_AGENDA.sub("", line)):
         return decline(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel "
                        f"{object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")
@@ -214,7 +215,7 @@ def to_keep(request: Request, line: str) -> dict | None:
             item = found[1].strip(' "“”„')
             return decline(f"No list in your notes is called “{found[2]}”. Did you mean “add a task to {found[2]}: {item}”? Say “yes”, and I'll do it. Or say “add to {found[2]}: {item}” for a line of its text, or only {TODO_OR_NOTE}.")
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
-    return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD else None
+    return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD and request.words[:2] != ("set", "up") else None
 
 # %% ../../nbs/reflex/reasons.ipynb #8938600c
 _COPY = Regex(r"(?:copy|duplicate|clone)\s+(?:the\s+|my\s+)?(?!that\b|it\b)(.{2,80}?)(?:\s+(?:to|into|under|in|as)\s+(.{2,60}))?", re.I)

@@ -161,6 +161,7 @@ def appointment(request: Request) -> dict | None:
     letter, text = take_priority(day_behind(_KIND_BEFORE.sub("", text, count=1), request.today))
     title, file, when, repeat = repeated_parts(text, request.today)
     if title and title.split()[-1].lower() in GERMAN_JOINTS: return None          # Zahnarzt am 24.11. 14 Uhr is German
+    if _BROKEN_OFF.search(title): return None                                       # they moved it to the | first of december at nine
     if not title or not when or not when.clock or STATEMENT.search(title) or set(words_of(title)) <= _NO_MATTER: return None
     if question := doubt("" if repeat else title, when, request.today, title): return decline(question)
     if title.lower().endswith(" every"):
@@ -172,5 +173,6 @@ _KIND_BEFORE = Regex(r"^(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s
 _NO_MATTER = frozenset("on at in by from to for and the a an next this am um im bis ab".split())
 STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be|starts|begins|ist|sind|war|waren|wird|beginnt)(?:\s+(?:now|moved|only|already|not|erst|schon|jetzt|nun|doch|nicht|wieder|um|at))*$|\bnow$",
                    re.I)
+_BROKEN_OFF = Regex(r"\b(?:to|for|until|till|from|with|of|onto|into)(?:\s+(?:the|a|an|my|our|your|this|that))?\Z|\s(?:the|a|an|my|our|your)\Z", re.I)
 _ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find "
                     "show list tell".split())

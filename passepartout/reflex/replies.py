@@ -71,7 +71,7 @@ DATE_QUESTIONS = frozenset(("what day is it", "what day is today", "what day is 
                             "what's the date today", "what is today's date", "what's today's date", "today's date", "date", "the date",
                             "which day is it", "which week is it", "what week is it", "what month is it", "which month is it", "what year is it", "which year is it"))
 HELP_WANTED = frozenset(("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "what can i ask you", "what can i ask for",
-                         "what can you do for me", "what is this", "what's this", "how do i start", "how does it work", "how do i use this", "how do i use you", "what now",
+                         "what can you do for me", "what is this", "what's this", "how do i start", "how does it work", "how do you work", "how are you used", "how do i work with you", "how do i use this", "how do i use you", "what now",
                          "commands", "usage", "help me"))
 _WHERE_NOTES = frozenset(("where are my notes", "where are my files", "where is my data", "where is my data stored", "where are my notes stored", "where do you store my notes", "where are my notes saved", "is my data safe", "is my data private", "is this private", "who can see my notes", "who can read my notes"))
 _LANGUAGE = frozenset(("speak german", "sprich deutsch", "do you speak german", "do you understand german", "sprichst du deutsch", "verstehst du deutsch", "auf deutsch", "deutsch", "change language", "change the language", "how do i change the language", "use english", "speak english"))
@@ -106,6 +106,8 @@ ANSWERS = (
      "Goodbye. In the chat, Ctrl-D or /quit closes it."),
     (frozenset(("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead")), decline,
      "No question of mine is open: please say the whole request. An approval is given with its code, by /approve in the chat."),
+    (frozenset(("wait", "no wait", "wait a moment", "wait a minute", "hold on", "hang on", "one moment", "warte", "warte mal", "moment", "moment mal")), say,
+     "I wait for your next sentence. What was changed last is taken back by /undo in the chat, or by passepartout undo."),
     (frozenset(("never mind", "nevermind", "forget it", "none", "none of them", "neither", "nothing")), say,
      "All right. Nothing was done."),
     (frozenset(("sorry", "my bad", "my mistake", "oops", "i'm sorry", "entschuldigung")), say,

@@ -24,7 +24,7 @@ class Program:
     name: str
     options: Mapping[str, str | None]                 # "-l" → None, "-n" → "number", "--color" → "?"
     operands: tuple[str, ...]
-    add: tuple[str, ...] = ()                         # words put behind the name, which switch off what could run something
+    add: tuple[str, ...] = ()                         # words put after the name, which switch off what could run something
     whole: bool = False                               # options are words as in `find -name`, and letters are not clustered
     ordered: bool = False                             # options end at the first operand; what follows are operands, whatever it looks like
     own: bool = False                                 # reads its options in its own way, in which `--` does not end them
@@ -34,7 +34,7 @@ class Program:
     environment: bool = False                         # reads no variables that could matter but those of the system's libraries
     least: int = 0                                    # so many operands at least
     must: frozenset[str] = frozenset()                # one of these options at least
-    tail: tuple[str, ...] = ()                        # as `add`, behind the subcommand
+    tail: tuple[str, ...] = ()                        # as `add`, after the subcommand
     variables: tuple[tuple[str, str], ...] = ()       # set for the call, which switches off what could run something
     listing: frozenset[str] = frozenset()             # options under which operands are patterns of what is listed, not names of something new
     settings: tuple[str, ...] = ()                    # files in the folder it stands in, or above, by which it could be told to start something

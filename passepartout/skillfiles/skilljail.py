@@ -207,7 +207,7 @@ def test_skill(page: SkillPage, wrap: Bubblewrap, limits: JailLimits = JailLimit
 
 # %% ../../nbs/skillfiles/12g_skilljail.ipynb #b66c2557
 def test_results(page: SkillPage, said: dict) -> list[tuple[str, str]]:
-    "(name, what went wrong or \"\") of each test. `SkillDied` when the answer is none, or one of the page's tests is missing in it."
+    "(name, what went wrong or \"\") of each test. `SkillDied` when the answer is not one, or one of the page's tests is missing in it."
     results = said.get("tests")
     if not isinstance(results, list) or not all(isinstance(each, list) and len(each) == 2 and all(isinstance(text, str) for text in each)
                                                 for each in results):

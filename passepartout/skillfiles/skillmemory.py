@@ -13,6 +13,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..databases import read_up_to
 from .skillpage import SkillPage
 
 # %% ../../nbs/skillfiles/17fb_skillmemory.ipynb #967aee22
@@ -28,7 +29,7 @@ class Stored:
     @classmethod
     def at(cls, folder: Path | None) -> "Stored":
         "What stands there. What cannot be read counts as nothing, except that last good pages are looked for by name."
-        try: known = json.loads((folder / "skills.json").read_text(encoding="utf-8")) if folder else {}
+        try: known = json.loads(read_up_to(folder / "skills.json", 1_000_000)[0]) if folder else {}
         except (OSError, ValueError, RecursionError): known = {}
         kinds = {"disabled": list, "tested": list, "good": dict, "made": dict}
         texts = lambda value: all(isinstance(each, str) for each in (value.values() if isinstance(value, dict) else value))

@@ -18,6 +18,7 @@ from typing import Callable, Iterable, Sequence
 from pydantic_core import to_json
 
 from ..conditions import PassepartoutError
+from ..databases import read_up_to
 from ..messages import compact_json
 from ..tuples import NamedTuple
 
@@ -210,8 +211,8 @@ def key_name(key: bytes) -> str:
 def read_key(path: Path) -> bytes | None:
     "The key in `path`, or None when there is no such file. Raises `JournalError` when it is unreadable, short or open to others."
     try:
-        with open(path, "rb") as file:
-            mode, key = os.fstat(file.fileno()).st_mode, file.read(64)
+        key, found = read_up_to(path, 64)
+        mode = found.st_mode
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -269,7 +270,7 @@ def write_anchor(path: Path, mac, seq: int, head: bytes, met: int | None = None)
 def read_anchor(path: Path, mac) -> Anchor | None:
     "The anchor in `path`, None when there is none. Anything that is not an anchor reads as one that is not genuine."
     try:
-        note = json.loads(path.read_bytes())
+        note = json.loads(read_up_to(path, 4_096)[0])
         seq, head, met = int(note["seq"]), bytes.fromhex(note["head"]), None if note.get("met") is None else int(note["met"])
         return Anchor(seq, head, hmac.compare_digest(note["seal"], _anchor_seal(mac, seq, head, met)), met)
     except FileNotFoundError:

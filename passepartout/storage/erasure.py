@@ -105,7 +105,7 @@ class _Request(Draft):
 
 # %% ../../nbs/storage/05e_erasure.ipynb #d60410fe
 def erase_records(store: Ledger, numbers: Iterable[int], batch: int = 2000, taking: Callable = _withdraw) -> Erased:
-    "Remove the texts of these records, and the file images that belong to them. `JournalError` for a number that is none, or whose record stays."
+    "Remove the texts of these records, and the file images that belong to them. `JournalError` for a number that no record has, or whose record stays."
     todo, records, images = iter(sorted(set(numbers))), 0, 0
     with store.lock, explained(store.path):
         store.erasures += 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Iterator
 
 from .chain import JournalError, key_name, make_key, read_key
-from ..databases import make_private, transaction
+from ..databases import check_beside, make_private, transaction
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #7471aa08
 TROUBLE = {
@@ -97,6 +97,8 @@ def connect(path: Path | None) -> sqlite3.Connection:
         if path.exists() and not path.is_file():
             raise JournalError(f"{path} is a folder or a device and no journal. Move it away to begin a new journal; nothing was written.")
         make_private(path.resolve())
+        try: check_beside(path)
+        except OSError as error: raise JournalError(f"{error.strerror}. Nothing was written.") from error
     db = sqlite3.connect(path or ":memory:", timeout=5, isolation_level=None, check_same_thread=False)
     refuse_foreign(db, path)
     give_up = time.monotonic() + 5

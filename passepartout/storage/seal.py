@@ -26,7 +26,7 @@ def open_key(path: Path, make: bool = False) -> bytes:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
         try: os.write(handle, os.urandom(32).hex().encode() + b"\n")
         finally: os.close(handle)
-    try: handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try: handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise PassepartoutError(f"The key for the port cannot be read: {path}, {error.strerror}. passepartout daemon --tcp makes one.") from error
     try:

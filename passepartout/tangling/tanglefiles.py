@@ -15,6 +15,7 @@ import os
 import posixpath
 from pathlib import Path
 
+from ..databases import read_up_to
 from .headerargs import TangleError
 from ..notes import MOST_BYTES, NotText, decode, parse_note
 from .noweb import Web
@@ -105,7 +106,7 @@ class Ledger:
     "Digests of the files that were written here, kept in the file at `path`."
     def __init__(self, path: Path):
         self.path = path
-        try: self.known = {str(k): str(v) for k, v in json.loads(path.read_text(encoding="utf-8")).items()}
+        try: self.known = {str(k): str(v) for k, v in json.loads(read_up_to(path, 10_000_000)[0]).items()}
         except (OSError, ValueError, AttributeError): self.known = {}
 
     def owns(self, file: Path, data: bytes) -> bool:

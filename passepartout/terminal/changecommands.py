@@ -121,7 +121,7 @@ def todo(target: Annotated[Optional[list[str]],
 # %% ../../nbs/terminal/20e_changecommands.ipynb #2b86eb5d
 def capture_arguments(text: str, task: bool, scheduled: str | None, deadline: str | None, file: str, tags: list[str],
                       today: date) -> tuple[str, dict]:
-    "(tool, arguments) of a capture. `PassepartoutError` for a date that is none, an empty text, or one that was damaged when it was read."
+    "(tool, arguments) of a capture. `PassepartoutError` for a date that is not one, an empty text, or one that was damaged when it was read."
     from passepartout.reflex.captures import title_and_body
     if "\ufffd" in text:
         raise PassepartoutError("There is something in that which is no UTF-8 text, and a note would keep it damaged; nothing was written. "

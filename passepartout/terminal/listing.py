@@ -36,6 +36,8 @@ def plain(text: Any) -> str:
 # %% ../../nbs/terminal/20da_listing.ipynb #2e83941d
 def tag_text(tags: Iterable[str]) -> str:
     "Tags as Org writes them."
+    from passepartout.org import shown_tags
+    tags = shown_tags(tags)
     return f":{':'.join(plain(tag) for tag in tags)}:" if tags else ""
 
 # %% ../../nbs/terminal/20da_listing.ipynb #6f765c56

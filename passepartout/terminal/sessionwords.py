@@ -56,7 +56,7 @@ def session_line(row: dict) -> str:
 
 # %% ../../nbs/terminal/19n_sessionwords.ipynb #08b78762
 def session(chat: Any, rest: str) -> None:
-    "Go on in the session that `rest` names, or begin it. `PassepartoutError` for a name that is none."
+    "Go on in the session that `rest` names, or begin it. `PassepartoutError` for a name that cannot be one."
     name = rest.strip()
     if not name: return chat.say(f"This is the session {chat.session}. /sessions lists them, /session NAME goes to one.")
     if not name.isprintable() or len(name) > 100 or " " in name: raise PassepartoutError("A session has a name of one word.")

@@ -145,9 +145,10 @@ def heading_json(opened: Shelf, file: str, line: int, title: str, path: Iterable
                  tags: Iterable[str]) -> dict:
     "The fields that all headings have."
     if file not in opened.facts: opened.facts[file] = opened.answered(lambda: opened.index.guarded(file_facts, opened.index, file))
+    from passepartout.org import shown_tags
     ident, dates = opened.facts[file].get(line, (None, dict.fromkeys(("scheduled", "deadline", "closed"))))
     return {"file": file, "line": line, "id": ident, "title": title, "path": list(path), "state": state, "priority": priority,
-            "tags": list(tags), **dates, "edit": editor_hint(opened, file, line)}
+            "tags": list(shown_tags(tags)), **dates, "edit": editor_hint(opened, file, line)}
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #7b40a3df
 def file_facts(index: Any, file: str) -> dict[int, tuple[str | None, dict]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..agenda import display_title, live_dates, say_day
 from ..conditions import PassepartoutError
-from .addressing import find_heading
+from .addressing import find_heading, names_file
 from .agendatool import read_clock, read_when
 from ..edits import FileEdit
 from ..notes import MOST_BYTES, SUFFIXES, Decoded, NoteCache, NotText, decode, parse_note
@@ -86,9 +86,13 @@ class Editor:
     dates_done: Callable[[], bool] = lambda: False                 # whether anything in the memex says when it was done
 
     def find(self, context: ToolContext, heading: str, argument: str = "path", new: bool = False, whole: bool = False) -> tuple[Note, Node]:
-        "The opened note of an argument and the heading in it; an empty heading is the file when `new` things may come below it, or the `whole` note may be meant."
+        "The opened note of an argument and the heading in it; an empty heading, or one that is called like the file and fits no other, is the file when `new` things may come below it, or the `whole` note may be meant."
         note = open_note(context.resources[argument], self.cache, new=new)
-        return note, note.outline.nodes[0] if (new or whole) and not heading.strip() else find_heading(note.outline, heading, self.private)
+        if (new or whole) and not heading.strip(): return note, note.outline.nodes[0]
+        try: return note, find_heading(note.outline, heading, self.private)
+        except RewriteError:
+            if not (new or whole) or not names_file(note.outline, heading): raise
+            return note, note.outline.nodes[0]
 
     def name(self, outline: Outline, node: Node) -> str:
         "A heading in a sentence, without the dates in it: so it is found again when the next sentence is about *it*."
@@ -124,7 +128,7 @@ def moment(context: ToolContext) -> datetime:
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #69fad9e0
 def read_heading(do: Editor, context: ToolContext, heading: str) -> ToolResult:
     "The lines of one heading with all below it."
-    note, node = do.find(context, heading)
+    note, node = do.find(context, heading, whole=True)
     return read_file(node.line, note.outline.text.count("\n", node.start, max(node.start, node.end - 1)) + 1, context, do.private,
                      rest=False)
 
@@ -254,7 +258,7 @@ def priority_edit(editor: Editor, context: ToolContext, heading: str, letter: st
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #db785a69
 def set_edit(editor: Editor, context: ToolContext, heading: str, name: str, value: str) -> list[FileEdit]:
     "The edit that sets a property of a heading, or of the whole file when the heading is empty. Raises `RewriteError`."
-    note, node = editor.find(context, heading, new=not heading.strip() and context.resources["path"].kind == "file")
+    note, node = editor.find(context, heading, whole=True)
     if name.strip().upper() == "ID" and (where := editor.other_with(note, node, value.strip())):
         raise RewriteError(f"{where} has the ID {value.strip()} already, and links to it would lead to two headings. Leave this heading "
                            "without an ID, or give it a new one. Nothing was changed.")

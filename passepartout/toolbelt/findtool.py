@@ -22,7 +22,7 @@ from ..lazy import Regex
 from ..oneline import cut
 from ..notes import MOST_BYTES, decode, parse_note, plain_texts
 from .notesource import ReadNotes, Source, notes_label
-from ..org import Node, Outline
+from ..org import Node, Outline, shown_tags
 from ..outline.privacy import is_private
 from ..outline.properties import UNSAID, said_of
 from ..confinement.resources import resolve
@@ -34,7 +34,7 @@ def say_hit(number: int, hit: Hit, passage: Sequence[str] = ()) -> str:
     "One hit: where, what, and the line that says why, or the `passage` around it."
     what = " › ".join(hit.path) or hit.title
     if hit.keyword: what += f" [{hit.keyword}]"
-    if hit.tags: what += f" :{':'.join(hit.tags)}:"
+    if tags := shown_tags(hit.tags): what += f" :{':'.join(tags)}:"
     if hit.hidden: what += f" ({hit.hidden})"
     quoted = [f"   | {line}" for line in passage]
     if not quoted and hit.snippet: quoted = [f"   line {hit.at}: {hit.snippet}"]
