@@ -426,5 +426,5 @@ def test_imports_of_their_own_and_exported_ones_are_fine(pair):
     assert list(pair.tool.unfit(pair.nb)) == []
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones(pair):
-    assert "01_demo" in pair.refuses("one", "nonsense") and "build" in pair.refuses("what")
+def test_an_unknown_verb_is_answered_with_the_known_ones(pair):
+    assert "build" in pair.refuses("what")
