@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Awaitable, Callable
 
 from .actuators import Actuator, register_actuator, target_of
-from .asshown import NotAsShown, ask_again, check_as_shown, check_lasting
+from .recheck import NotAsShown, ask_again, check_as_shown, check_lasting
 from .conditions import GateError, PassepartoutError
 from .context import log_about, turn_in
 from .edits import EditConflict, EditFailed, FileEdit, apply_edit

@@ -30,7 +30,7 @@ ROOMS = """
     cascade.breaker cascade.prices cascade.purse cascade.meter cascade.selector cascade.suppliers cascade.showing cascade.askone backends reflex.dates reflex.spans reflex.whens reflex.repetitions reflex.germandays reflex.german reflex.doubts reflex.captures reflex.reminders reflex.command reflex.datecommands reflex.commands reflex.lookups reflex.filenames reflex.statecalls reflex.datecalls reflex.editcalls reflex.edits reflex.reading reflex.agendas reflex.searches reflex.tasklists reflex.questions reflex.journals reflex.sequences reflex.answers reflex.birthdays reflex.hours reflex.files reflex.scopes reflex.replies reflex.reasons reflex.guesses reflex.paraphrases reflex.passed reflex.sentences reflex.followups reflex.grammar providers.reflex providers.proposals providers.dialect providers.failures providers.ahead providers.wire providers.* providers.gguf providers.catalogue
     provenance echoes flow typed
     perceive agreement modelanswer modelprompt
-    claims reason lookonly previews lookalikes uncovering asshown actuators results
+    claims reason lookonly previews lookalikes uncovering recheck actuators results
     act exchanges pastturns turns prompts drafts consent.approvals consent.grants consent.endorsements undo sessions services consent.asks consent.attestations plans.planstate plans.planworld plans.planlook plans.planturns plans.plandesk retention archive health skillfiles.skilltalk skillfiles.skillmemory skillfiles.skillfolders skillfiles.skillbook skillfiles.skillwatch skillfiles.skilltools
     loop
     gates.*

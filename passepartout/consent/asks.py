@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Sequence
 
 from ..act import tell
-from ..asshown import lasting
+from ..recheck import lasting
 from ..cascade.askone import providers
 from .approvals import PendingApproval, approved_action, approved_row, confirms, flight_plan, shown_hash, summarise
 from ..conditions import PassepartoutError

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..act import Overtaken, dispatch_action, redacted
-from ..asshown import NotAsShown
+from ..recheck import NotAsShown
 from ..conditions import GateError, PassepartoutError, restart_case, signal_condition
 from ..flow import Case, flow_reasons, literal_label
 from ..labels import Value, child, joined, label_of, plain_data, result_value
