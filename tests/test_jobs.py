@@ -493,7 +493,7 @@ async def test_a_hostile_page_costs_itself_and_nothing_else(tmp_path, body):
     await agent.close()
 
 
-@pytest.mark.parametrize("schedule, why", [("", "nothing says when"), ("soon", "no trigger"), ("every 0s", "no interval")])
+@pytest.mark.parametrize("schedule, why", [("", "nothing says when"), ("soon", "not a trigger"), ("every 0s", "not an interval")])
 async def test_a_page_without_a_schedule_is_not_loaded(tmp_path, schedule, why):
     write_page(tmp_path, "odd", "return None", schedule)
     agent = await booted(tmp_path, skills_without_sandbox=True)

@@ -117,7 +117,7 @@ def test_done_begins_again_what_repeats(notes):
 def test_a_note_does_not_become_a_task_by_itself(notes):
     before = (notes.memex / "house.org").read_bytes()
     done = run(notes, "done", "garden")
-    assert done.returncode == 1 and "no task" in sentence(done.stderr) and (notes.memex / "house.org").read_bytes() == before
+    assert done.returncode == 1 and "not a task" in sentence(done.stderr) and (notes.memex / "house.org").read_bytes() == before
     assert run(notes, "todo", "house.org:10", "TODO").returncode == 0 and "* TODO Garden" in (notes.memex / "house.org").read_text()
 
 
