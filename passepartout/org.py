@@ -6,11 +6,11 @@ Docs: https://example.org/passepartout/org.html.md"""
 
 # %% auto #0
 __all__ = ['QUIET', 'LINK', 'NAMES', 'TAGS', 'PRIORITY', 'WORD', 'SIGNS', 'PLANNING', 'DRAWER', 'PROPERTY', 'SETTING', 'BLOCK',
-           'BLOCK_END', 'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'HASHTAG', 'WIDE_HASHTAG',
-           'BEFORE_TAG', 'Node', 'shown_tags', 'Keywords', 'read_keywords', 'Below', 'Above', 'Outline', 'plain_text',
-           'link_targets', 'other_names', 'Builder', 'read_headline', 'meant_tags', 'read_properties', 'property_tags',
-           'find_blocks', 'block_ends', 'note_spans', 'read_settings', 'inside', 'read_heading', 'read_hashtags',
-           'parse_org', 'read_file_node', 'print_outline']
+           'BLOCK_END', 'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'Node', 'shown_tags',
+           'Keywords', 'read_keywords', 'Below', 'Above', 'Outline', 'plain_text', 'link_targets', 'other_names',
+           'Builder', 'read_headline', 'meant_tags', 'read_properties', 'property_tags', 'find_blocks', 'block_ends',
+           'note_spans', 'read_settings', 'inside', 'read_heading', 'read_hashtags', 'parse_org', 'read_file_node',
+           'print_outline']
 
 # %% ../nbs/08_org.ipynb #975c69ad
 import re
@@ -20,6 +20,7 @@ from pathlib import PurePosixPath
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from .lazy import Regex
+from .outline.hashtags import hashtags
 from .records import record
 from .unseen import only_seen
 
@@ -342,21 +343,12 @@ def read_heading(text: str, found: re.Match, states: Mapping[str, bool]) -> dict
         facts["properties"], below = read_properties(drawer[1]), drawer.end()
     return facts | {"level": level, "start": found.start(), "body_start": below}
 
-# %% ../nbs/08_org.ipynb #0fe1494f
-_NAME_OF_TAG = r"(?:\[\[([^\[\]\n]{1,200})\]\]|([^\s#＃﹟+,;:()\[\]{}|\"'=~.!?][^\s#＃﹟,;()\[\]{}|\"'=~.!?]{0,200}))"
-HASHTAG, WIDE_HASHTAG = Regex("#[#＃﹟]{0,5}" + _NAME_OF_TAG), Regex("[#＃﹟]{1,6}" + _NAME_OF_TAG)
-BEFORE_TAG = frozenset(" \t\n\r(,;*_/")
-
 # %% ../nbs/08_org.ipynb #fa5bc497
 def read_hashtags(nodes: list[Node], text: str, dead: tuple[tuple[int, int], ...]) -> None:
     "Note for each node which words of its line and text begin like a tag of Logseq."
-    wide = not text.isascii() and ("＃" in text or "﹟" in text)
-    if "#" not in text and not wide: return
     found, starts = {}, [node.start for node in nodes]
-    for tag in (WIDE_HASHTAG if wide else HASHTAG).finditer(text):
-        at, name = tag.start(), tag[1] or tag[2]
-        if at and text[at - 1] not in BEFORE_TAG and text[at - 1].isprintable() or not any(map(str.isalpha, name)) or inside(dead, at): continue
-        found.setdefault(bisect_right(starts, at) - 1, {})["_".join(name.split())] = None
+    for at, name in hashtags(text):
+        if not inside(dead, at): found.setdefault(bisect_right(starts, at) - 1, {})[name] = None
     for index, names in found.items():
         nodes[index].said = tuple([QUIET + name for name in names if name not in nodes[index].meant])
 
