@@ -41,8 +41,8 @@ def expiry(beat: Beat) -> None:
     for row in reversed(beat.wait(look())):
         private = bool(row["private"] or row["confidential"])
         what = "something private." if private else str(row["reason"])[:300]
-        beat.notify(f"Nobody answered in time, so it was not done: {what} Ask again if you still want it.", f"expired {row['id']}",
-                    private)
+        why = "You said yes, and it was not begun before its time was over" if row["decided"] else "Nobody answered in time"
+        beat.notify(f"{why}, so it was not done: {what} Ask again if you still want it.", f"expired {row['id']}", private)
         beat.kept["until"] = max(beat.kept.get("until", 0), row["seq"])
         for table in (agent.desk.codes, agent.desk.kept, agent.desk.failures): table.pop(row["id"], None)
     async def waiting() -> dict[str, float]: return {row["id"]: row["expires"] for row in agent.journal.approvals(state="pending")}
