@@ -7,12 +7,12 @@ Docs: https://example.org/passepartout/settings.html.md"""
 # %% auto #0
 __all__ = ['ORIGINAL', 'KINDS', 'ALIASES', 'Places', 'Thinkers', 'Budgets', 'Rights', 'Shown', 'Clock', 'Limits', 'Settings',
            'memex_slug', 'Entry', 'ini_entries', 'variable_name', 'variable_entries', 'xdg_dir', 'home_dir',
-           'working_dir', 'packaged_text', 'Draft', 'lay', 'lay_layer', 'shown', 'unsure', 'unknown', 'own_keys',
-           'lay_dotenv', 'lay_arguments', 'load_settings']
+           'working_dir', 'packaged_text', 'Draft', 'lay', 'lay_layer', 'shown', 'unsure', 'told_once', 'unknown',
+           'own_keys', 'lay_dotenv', 'lay_arguments', 'load_settings']
 
 # %% ../nbs/04_settings.ipynb #95211660
 import hashlib, os, re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
@@ -289,6 +289,12 @@ def unsure(text: str, source: str) -> Iterator[str]:
         yield (f"{source} line {number}: {(f'{name} = {value}' if name else value)[:80]!r} may say what is forbidden, and cannot be read so. "
                "Write TOOL = allow, ask or deny below [permissions].")
 
+# %% ../nbs/04_settings.ipynb #234380f8
+def told_once(warnings: Sequence[str], doubts: Sequence[str]) -> tuple[str, ...]:
+    "Those `warnings` that are not about a line of which `doubts` speak."
+    lines = tuple([doubt.partition(": ")[0] + ":" for doubt in doubts])
+    return tuple([each for each in warnings if not each.startswith(lines)])
+
 # %% ../nbs/04_settings.ipynb #88debeeb
 def unknown(entry: Entry) -> str:
     "What to say about an entry whose name is not a setting."
@@ -351,5 +357,6 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, environ: Mappin
     lay_layer(draft, [Entry("config_dir", config, "XDG base directory", here)])
     lay_arguments(draft, given, here)
     sealed = {"permissions": draft.values["permissions"], "origin": draft.origin, "secrets": secrets | own_keys(environ)}
-    return Settings(**draft.values | {name: MappingProxyType(value) for name, value in sealed.items()}, warnings=tuple(draft.warnings),
-                    unsure=tuple(unsure(said, str(personal))))
+    doubts = tuple(unsure(said, str(personal)))
+    return Settings(**draft.values | {name: MappingProxyType(value) for name, value in sealed.items()}, unsure=doubts,
+                    warnings=told_once(draft.warnings, doubts))

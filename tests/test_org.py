@@ -166,3 +166,9 @@ def test_a_list_of_birthdays_is_on_the_agenda_line_by_line():
     assert diary_dates(outline)[1] == ((4, "%%(delete-file x) no"),)
     quoted = parse_org("#+begin_example\n%%(org-anniversary 1956 5 14) Arthur\n%%(delete-file x)\n#+end_example\n", "help.org")
     assert diary_dates(quoted) == ((), ())
+
+
+def test_an_address_and_a_colour_are_not_listed_as_tags_and_a_word_in_italics_is():
+    from passepartout.outline.hashtags import hashtags, is_colour
+    names = [name for _, name in hashtags("#ff0000 https://a.b/#intro (/#plan/) //#x *#bold* /#start/")]
+    assert names == ["ff0000", "plan", "x", "bold", "start"] and [is_colour(name) for name in names] == [True, False, False, False, False]
