@@ -1196,3 +1196,15 @@ def test_an_inbox_that_cannot_be_read_is_not_said_to_be_empty(tmp_path, link):
     (tmp_path / "memex" / "inbox.org").symlink_to(link)
     (answer,), _ = play(tmp_path, {"a.org": "* a\n"}, "what is in my inbox")
     assert "empty" not in answer and "inbox.org" in answer, answer
+
+
+@pytest.mark.parametrize("line, said", [("any tasks for the house?", "TODO ask Pohl"), ("are there any tasks about the house", "TODO ask Pohl"), ("do I have any tasks tomorrow?", "Fri 20 November"),
+                                        ("who am I meeting tomorrow?", "call Ana"), ("what did I just add?", "/trace")])
+def test_any_tasks_of_something_are_a_list_and_any_of_a_day_an_agenda(tmp_path, line, said):
+    notes = {"a.org": "* TODO ask Pohl :house:\n* TODO call Ana\nSCHEDULED: <2026-11-20 Fri>\n"}
+    assert said in play(tmp_path, notes, line)[0][0]
+
+
+def test_what_the_person_wants_to_be_told_is_not_offered_as_a_task(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO buy paint\n"}, "mark buy paint done and tell me what's left", "yes")
+    assert "todo tell me" not in answers[0] and files == {"a.org": "* TODO buy paint\n"}, answers

@@ -44,7 +44,7 @@ _DUE = (
 # %% ../../nbs/reflex/paraphrases.ipynb #a6a93069
 _NAMED = (
     (r"(?:add|put) (?P<what>.+) (?:to|on|in|into|onto) (?:my |the |our )?(?:todos?|to-dos?|tasks?|tasks? list|to-?do list)", "todo {what}"),
-    (r"(?P<what>(?!(?:add|put|create|make|write|merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete|show|list|recurring|repeating|repeated)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
+    (r"(?P<what>(?!(?:add|put|create|make|write|merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete|show|list|mark|tag|untag|move|rename|check|tick|set|cancel|reopen|tell|find|open|read|delete|note|recurring|repeating|repeated)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
      "tasks for {what}"),
     (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+|no|no wait|actually|sorry|never ?mind),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
      r"|put|check|done|finish|note|todo|delete|find|show|cancel|reopen|unschedule|uncheck)\b.+)", "{words}"),
@@ -95,6 +95,8 @@ _HAPPENING = (
     (r"(?:is there )?anything (?:(?:i|we) (?:need|have|should|ought) (?:to )?(?:know|do|remember|prepare)(?: about| for)?|happening|going on|planned|special) (?P<what>.+)", "what is due {what}"),
     (r"(?:at )?what time (?:is|does|are|do|will) (?:the |my |our )?(?P<what>(?!it\b)[\w' -]{2,60}?)(?: be)?(?: (?:coming|come|comes|arriving|arrive|here|on|start|starts|starting|begin|begins|happening|due))?", "when is {what}"),
     (r"what(?:'s| is|s) (?:the |my )?next (?:thing|one|task|item|todo)(?: (?:on (?:my|the) list|to do|i have to do))?", "what's next"),
+    (r"(?:who|whom) (?:am|are|do|will) (?:i|we) (?:be )?(?:meet|meeting|see|seeing)(?: with)? (?P<what>.+)", "what is due {what}"),
+    (r"what (?:did|have) (?:i|you) (?:just|last) (?:add|added|write|written|note|noted|capture|captured|change|changed|enter|entered)", "what did you just do"),
     (r"(?:print|show|display|give|read)(?: me)? (?:my |the )?(?:agenda|calendar|schedule)", "what is due this week"),
     (r"(?:sort|order|list|show)(?: me)? (?:all )?(?:my |the )?(?:open )?(?:tasks|todos|to-dos) (?:by|after|in order of) (?:deadlines?|dates?|due dates?|day)", "open tasks"),
     (r"(?:start|begin|open) (?P<words>(?:an? )?new (?:note|page|file|list)\b.+)", "create {words}"),

@@ -190,7 +190,7 @@ _OWN_TO_DO = Regex(r"(?:tell|inform|notify|e-?mail|mail|message|text|call|ring|p
 def then_a_task(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The offer of a change and a task, for a sentence that has both; `None` for every other."
     if len(request.text) > MOST_SENTENCE or "\n" in request.text or len(parts := parts_of(request.text.strip().rstrip("!."), AND)) != 2: return None
-    if not _OWN_TO_DO.fullmatch(parts[1]) or re.match(r"remind\s+me\b", parts[1], re.I) or exact(request.text) is not None or exact(parts[1]) is not None: return None
+    if not _OWN_TO_DO.fullmatch(parts[1]) or re.match(r"(?:remind|tell|let|send|ask|show|give|write)\s+(?:me|us)\b", parts[1], re.I) or exact(request.text) is not None or exact(parts[1]) is not None: return None
     call = exact(parts[0])
     if call is None or call["payload"]["tool"] == "org-capture" or exact(f"todo {parts[1]}") is None: return None
     return decline(f"I change notes; the other thing is for you to do. Did you mean “{parts[0]}; todo {parts[1]}”? Say “yes”, and I'll do it.")
