@@ -160,7 +160,7 @@ def one_after_the_other(parts: list[str], exact: Callable[[str], dict | None]) -
     calls = read_parts(parts, exact)
     if len(calls) == len(parts): return in_one_plan(calls)
     if not calls or calls[0]["payload"]["tool"] == "org-capture": return None
-    return decline(f"I understand “{parts[0][:80]}”, but “{parts[len(calls)][:80]}” alone is not clear to me, so nothing was done. Say "
+    return decline(f"I understand “{parts[0][:80]}”, but “{parts[len(calls)][:80]}” is not a change that is clear by itself, so nothing was done. Say "
                    "them one after the other, and I'll ask where I have to.")
 
 # %% ../../nbs/reflex/sequences.ipynb #08a42341
