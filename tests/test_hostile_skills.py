@@ -101,7 +101,7 @@ def test_it_sees_no_process_but_its_own():
     ("def gate(a, s): return gate(a, s)", "Recursion"),
     ("import sys\ndef gate(a, s): sys.exit(0)", "SystemExit"),
     ("import os\n[os.write(fd, b'{\"n\": 1, \"value\": null}\\n' * 3) for fd in range(3, 12) if os.path.exists(f'/proc/self/fd/{fd}') and os.readlink(f'/proc/self/fd/{fd}').startswith('pipe')]\ndef gate(a, s): return reject('x')", ""),
-    ("import os\ndef gate(a, s):\n    for fd in range(3, 12):\n        try: os.write(fd, b'not json\\n')\n        except OSError: pass", "no answer"),
+    ("import os\ndef gate(a, s):\n    for fd in range(3, 12):\n        try: os.write(fd, b'not json\\n')\n        except OSError: pass", "not an answer"),
     ("import os\nos.closerange(3, 50)\ndef gate(a, s): return None", "ended"),
     ("raise KeyboardInterrupt\ndef gate(a, s): return None", "KeyboardInterrupt"),
     ("class A(dict):\n    def __iter__(self): 1 / 0\n    def items(self): 1 / 0\ndef gate(a, s): return A(x=1)", "")])
