@@ -171,8 +171,8 @@ def one_group(groups: Mapping[str, list[Item]], wanted: str, private: Sequence[s
 def named_so(groups: Mapping[str, list[Item]], wanted: str) -> dict[str, list[Item]]:
     "The items whose tag or state is called `wanted`, or else those with its words in their title or in a heading above, or else those in a folder of that name, as one group; nothing when there are none."
     name = fold(wanted.lstrip("#@:")).strip()
-    called = lambda word: fold(word or "").strip() == name
     words = [word for word in name.split() if word not in ("the", "my", "our", "project")]
+    called = lambda word: fold(word or "").strip() in (name, " ".join(words) or name)
     every = [item for items in groups.values() for item in items]
     found = ([item for item in every if called(item.keyword) or any(map(called, item.tags))]
              or [item for item in every if words and any(all(f" {word} " in f" {fold(title)} " for word in words) for title in (item.title, *item.path))]
