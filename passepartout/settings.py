@@ -292,7 +292,7 @@ def unsure(text: str, source: str) -> Iterator[str]:
 # %% ../nbs/04_settings.ipynb #234380f8
 def told_once(warnings: Sequence[str], doubts: Sequence[str]) -> tuple[str, ...]:
     "Those `warnings` that are not about a line of which `doubts` speak."
-    lines = tuple([doubt.partition(": ")[0] + ":" for doubt in doubts])
+    lines = tuple([found[0] for doubt in doubts if (found := re.match(r".*? line \d+:", doubt, re.S))])
     return tuple([each for each in warnings if not each.startswith(lines)])
 
 # %% ../nbs/04_settings.ipynb #88debeeb

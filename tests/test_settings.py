@@ -248,3 +248,12 @@ async def test_a_slip_in_the_name_of_a_tool_is_told(tmp_path):
         return [str(each) for each in agent.diagnostics if "[permissions]" in str(each)]
     assert await told(default="ask") == await told(shell="deny", telegraph="ask") == []
     assert "did you mean shell?" in (await told(shel="deny"))[0]
+
+
+def test_a_doubt_about_a_line_hides_what_is_said_of_that_line_and_nothing_else(tmp_path):
+    "Also where the name of the folder looks like the beginning of a sentence."
+    file = tmp_path / "a: b" / "passepartout" / "settings.ini"
+    file.parent.mkdir(parents=True)
+    file.write_text("colour = red\n[permissions]\nshell deny\n")
+    some = load_settings(environ={"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "a: b")})
+    assert len(some.unsure) == 1 and "line 3" in some.unsure[0] and [each for each in some.warnings if "colour" in each] and not [each for each in some.warnings if "line 3" in each]
