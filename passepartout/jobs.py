@@ -97,7 +97,7 @@ def before(agent: Any, action: Action) -> str:
     for row in agent.journal.approvals():
         if row["hash"] != known: continue
         if row["state"] in ("pending", "approved"): return "It waits for an answer already."
-        if row["state"] == "denied" and row["by"] == "person" and now - row["at"] < REFUSED: return "It was refused lately."
+        if row["state"] == "denied" and row["by"] == "person" and abs(now - row["at"]) < REFUSED: return "It was refused lately."
     return ""
 
 # %% ../nbs/18c_jobs.ipynb #3e20c49b
