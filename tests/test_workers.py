@@ -9,15 +9,16 @@ from passepartout.cascade.prices import Prices
 from passepartout.diary import DiaryFailed, diary_of
 from passepartout.gates.unattended import unattended_skill
 from passepartout.jobs import PATIENCE, REFUSED, Job, Over, before, begin, put_forward, run_job
-from passepartout.messages import Action
+from passepartout.messages import NOTES, Action
 from passepartout.notes import parse_note
 from passepartout.outline.links import LinkTargets
 from passepartout.schedule import Due
 from passepartout.skills import Skill, SkillError
 from passepartout.storage.ledger import decide
 from passepartout.tools import Tool
-from passepartout.workers.gardener import dead_links, double_ids, moved, orphans, stale_tasks
+from passepartout.workers.gardener import dead_links, double_ids, orphans, stale_tasks
 from passepartout.workers.keeping import keeping_skills
+from passepartout.workers.scribe import Piece, note_of, scribe_skill, spoken
 
 JOT = {"target": "tool", "payload": {"action": "call", "tool": "jot", "args": {"text": "water the fern"}}}
 
@@ -215,3 +216,40 @@ def test_what_is_done_repeats_or_lies_ahead_is_not_stale_and_what_has_dates_is_n
     assert [weed.what.split(" (")[0] for weed in stale_tasks([note], date(2026, 11, 22))] == ["Old"]
     lone = [parse_note("* A thought\n[[*A thought]]\n", "lone.org"), parse_note("* TODO Call\n", "open.org"), parse_note("* Met Ana\n<2026-03-02 Mon>\n", "dated.org"), parse_note("just text\n", "text.org")]
     assert [(weed.file, weed.what) for weed in orphans(LinkTargets(lone))] == [("lone.org", "lone"), ("text.org", "text")]
+
+
+# The scribe ------------------------------------------------------------------------------------------------------------
+
+async def test_only_what_the_person_said_and_got_an_answer_to_is_distilled(agent):
+    def talk(turn, text, status="answered", origin="person", sensor="user-input"):
+        batch = agent.journal.batch("main", turn)
+        batch.record("turn", {"sensor": sensor, "text": text, "origin": origin}); batch.record("answer", {"text": f"Heard {turn}.", "status": status})
+        batch.commit_now()
+    talk("t1", "Who mends roofs?"); talk("t2", "/news"); talk("t3", ""); talk("t4", "x", status="failed"); talk("t5", "x", origin="network"); talk("t6", "x", sensor="worker"); talk("t7", "x", sensor="tool-output"); talk("t8", "Whose roof?", sensor="chat-message")
+    assert [piece.line for piece in spoken(agent.journal, 0)[0]] == ["Who mends roofs? → Heard t1.", "Whose roof? → Heard t8."]
+
+
+def test_a_note_names_thirty_pieces_and_the_number_of_the_others():
+    pieces = [Piece(f"conversation main, {n}", f"line {n}", NOTES) for n in range(33)]
+    def body(*given): return note_of(*given)["payload"]["args"]["body"].splitlines()
+    assert body(pieces, "2026-11-22")[30] == "- and 3 more" and "- line 29" in body(pieces, "2026-11-22") and "- line 30" not in body(pieces, "2026-11-22")
+    assert not any("more" in line for line in body(pieces[:30], "2026-11-22") + body(pieces, "2026-11-22", ["What came of it."]))
+
+
+async def test_the_scribe_goes_on_where_it_left_off_and_says_nothing_private_in_its_reason(tmp_path):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "bees.org").write_text("* Bees :scribe:\nThe hive swarmed.\n* Okafor :@personal:scribe:\nLetters\n")
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config", provider_cascade=())
+    skill, diary = agent.skills.register(scribe_skill()), diary_of(agent)
+    async def evening():
+        beat = begin(agent, skill, diary, Due("hand"))
+        return await run_job(beat), [each for each in agent.pending(source="cli")]
+    state, asks = await evening()
+    assert state == "done" and sorted("private" in ask.reason for ask in asks) == [False, True] and not any("Okafor" in ask.reason for ask in asks)
+    for ask in asks: agent.deny(ask.id)
+    assert (await evening())[1] == []
+    (tmp_path / "memex" / "more.org").write_text("* Wasps :scribe:\nUnder the roof.\n")
+    (ask,) = (await evening())[1]
+    assert "Wasps" in ask.action and "Bees" not in ask.action and "1 pieces" in ask.reason
+    diary.close()
+    await agent.close()
