@@ -253,3 +253,18 @@ async def test_the_scribe_goes_on_where_it_left_off_and_says_nothing_private_in_
     assert "Wasps" in ask.action and "Bees" not in ask.action and "1 pieces" in ask.reason
     diary.close()
     await agent.close()
+
+
+@pytest.mark.parametrize("private", [{"label": True}, {"turn": True}, {}])
+async def test_what_expired_is_told_without_its_words_when_it_was_private(agent, private):
+    from passepartout.context import confide
+    from passepartout.messages import ApprovalRequired, Label, Signal
+    signal = agent.in_turn(Signal(payload={"sensor": "user-input", "text": "x"}, meta={"source": "cli"}, label=Label("notes", "label" in private)))
+    if "turn" in private: confide(agent, signal)
+    await agent.file_flight_plan(signal, ApprovalRequired(Action.of(JOT), "Okafor is to be called.", "permissions"))
+    await agent.end_turn(signal)
+    agent.moment[0] += 10 * 86_400
+    expiry = agent.skills.register(keeping_skills(agent.settings)[2])
+    assert await run_job(beat := begin(agent, expiry, diary_of(agent), Due("hand"))) == "done"
+    news, = beat.diary.news()
+    assert (news.private, "Okafor" in news.text) == (bool(private), not private)
