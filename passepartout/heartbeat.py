@@ -22,7 +22,7 @@ from .diary import Diary, diary_of
 from .jobs import Beat, Job, begin, run_job
 from .limits import in_thread
 from .outline.privacy import is_private
-from .schedule import DAY, LOOK, Changes, Remembered, concerns, due, local_zone, wait_for
+from .schedule import DAY, LOOK, Changes, Remembered, concerns, due, local_zone, wait_for, zone_mark
 from .skills import Skill
 from .verify import brief
 
@@ -93,16 +93,23 @@ def carry_out(beat: Beat, said: Any) -> None:
 class Known:
     "The jobs of an agent, and what is remembered of them."
     def __init__(self, agent: Any, clock: Callable[[], float] = time.time, zone: Any = None, most: int = 2):
-        self.agent, self.clock, self.zone, self.most = agent, clock, zone or local_zone(), most
+        self.agent, self.clock, self.given, self.zone, self.mark, self.most = agent, clock, zone, zone or local_zone(), zone_mark(), most
         self.diary: Diary = diary_of(agent, clock)
         self.running: dict[str, asyncio.Task] = {}
         self.left: dict[str, Beat] = {}                # beats whose worker still runs although its time is over
         self.changed: dict[str, float] = {}
-        self.woken, self.loop, self.task, self.told = asyncio.Event(), None, None, ""
+        self.woken, self.loop, self.task, self.told, self.odd = asyncio.Event(), None, None, "", set()
 
     def skills(self) -> list[Skill]:
         "All jobs: the registered ones, and those on pages."
         return [*(skill for skill in self.agent.skills if skill.job is not None), *page_jobs(getattr(self.agent, "book", None))]
+
+    def look_where(self) -> None:
+        "Take the machine's zone anew, if it was changed since the last look; the C library has to be told."
+        if self.given is not None or (mark := zone_mark()) == self.mark: return
+        self.mark = mark
+        time.tzset()
+        self.zone = local_zone()
 
     def known(self, name: str, now: float) -> tuple[Remembered, float]:
         "What is remembered of a job, and until when it rests."
@@ -148,15 +155,26 @@ class Looking(Beginning):
 
     def one_look(self) -> float:
         now, wait = self.clock(), self.longest
+        self.look_where()
         self.left = {name: beat for name, beat in self.left.items() if not beat.ended.is_set()}
         for skill in self.skills():
             if skill.name in self.running or skill.name in self.left: continue
-            known, rests = self.known(skill.name, now)
-            if rests > now: wait = min(wait, rests - now)
-            elif (why := due(skill.job.triggers, known, now, self.zone, skill.job.late_s)) is None:
-                wait = min(wait, wait_for(skill.job.triggers, known, now, self.zone))
-            elif len(self.running) < self.most: self.begin(skill, why)
+            try: wait = min(wait, self.look_at(skill, now))
+            except PassepartoutError: raise
+            except Exception as error:
+                if (said := f"{skill.name} cannot be looked at, so it is not run ({type(error).__name__}: {brief(error, 200)}).") not in self.odd:
+                    self.agent.log(f"JOBS: {said}")
+                self.odd.add(said)
         return wait
+
+    def look_at(self, skill: Skill, now: float) -> float:
+        "Begin one job, if it is due and there is room; the seconds for which it need not be looked at."
+        known, rests = self.known(skill.name, now)
+        if rests > now: return rests - now
+        if (why := due(skill.job.triggers, known, now, self.zone, skill.job.late_s)) is None:
+            return wait_for(skill.job.triggers, known, now, self.zone)
+        if len(self.running) < self.most: self.begin(skill, why)
+        return self.longest
 
 # %% ../nbs/19k_heartbeat.ipynb #9cf59204
 class Hearing(Looking):

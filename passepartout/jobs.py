@@ -6,10 +6,11 @@ Docs: https://example.org/passepartout/jobs.html.md"""
 
 # %% auto #0
 __all__ = ['PATIENCE', 'REFUSED', 'Job', 'PutForward', 'explained', 'put_forward', 'before', 'Over', 'OneRun', 'Beat',
-           'ask_models', 'let_go', 'run_job', 'note_end', 'begin']
+           'ask_models', 'let_go', 'check_kept', 'run_job', 'note_end', 'begin']
 
 # %% ../nbs/18c_jobs.ipynb #47b02b87
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -96,7 +97,7 @@ def before(agent: Any, action: Action) -> str:
     for row in agent.journal.approvals():
         if row["hash"] != known: continue
         if row["state"] in ("pending", "approved"): return "It waits for an answer already."
-        if row["state"] == "denied" and row["by"] == "person" and now - row["at"] < REFUSED: return "It was refused lately."
+        if row["state"] == "denied" and row["by"] == "person" and abs(now - row["at"]) < REFUSED: return "It was refused lately."
     return ""
 
 # %% ../nbs/18c_jobs.ipynb #3e20c49b
@@ -189,6 +190,15 @@ async def let_go(beat: Beat) -> None:
     agent.allowances.pop(signal.meta["turn"], None)
     await agent.end_turn(signal)
 
+# %% ../nbs/18c_jobs.ipynb #8ec5f652
+def check_kept(beat: Beat) -> None:
+    "`PassepartoutError` says what stands against writing down what a run keeps."
+    try:
+        json.dumps(beat.kept)
+        if beat.wake is not None: beat.wake = float(beat.wake)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PassepartoutError(f"What it keeps is not plain data, or when it wants to be woken no number of seconds ({brief(error, 200)}).") from error
+
 # %% ../nbs/18c_jobs.ipynb #28f39ea5
 async def run_job(beat: Beat) -> str:
     "Run the work of a beat whose run was claimed: done, failed or late. Never raises, except when it is cancelled."
@@ -199,14 +209,15 @@ async def run_job(beat: Beat) -> str:
         finally: beat.ended.set()
     state, why, cut = "failed", "", False
     try:
-        async with asyncio.timeout(beat.job.timeout_s): await in_thread(work)
+        async with asyncio.timeout(beat.job.timeout_s) as limit: await in_thread(work)
+        check_kept(beat)
         state = "done"
-    except TimeoutError: state, why = "late", f"it did not end within {beat.job.timeout_s:g} s"
     except asyncio.CancelledError:
         cut, state, why = True, "interrupted", "the agent was closed"
         raise
     except Exception as error:
-        why = error.message if isinstance(error, PassepartoutError) else f"{type(error).__name__}: {brief(error, 300)}"
+        if limit.expired(): state, why = "late", f"it did not end within {beat.job.timeout_s:g} s"
+        else: why = error.message if isinstance(error, PassepartoutError) else f"{type(error).__name__}: {brief(error, 300)}"
     finally:
         beat.over.set()
         note_end(beat, state, why, known.failures + 1 if state in ("failed", "late") else known.failures if cut else 0)

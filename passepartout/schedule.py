@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/schedule.html.md"""
 
 # %% auto #0
 __all__ = ['SPANS', 'NAMED', 'SHORTEST', 'DAY', 'LATE', 'SETTLE', 'GAP', 'LOOK', 'ScheduleError', 'Every', 'Cron', 'Repeater',
-           'Changes', 'read_trigger', 'read_cron', 'read_repeater', 'local_zone', 'moments', 'next_moment',
+           'Changes', 'read_trigger', 'read_cron', 'read_repeater', 'local_zone', 'zone_mark', 'moments', 'next_moment',
            'last_moment', 'Remembered', 'corrected', 'Due', 'due', 'wait_for', 'concerns']
 
 # %% ../nbs/18a_schedule.ipynb #061a1e87
@@ -109,6 +109,13 @@ def local_zone(environ: Mapping[str, str] = os.environ, file: str = "/etc/localt
 # %% ../nbs/18a_schedule.ipynb #b59dc909
 def _zone_file(path: str) -> tzinfo:
     with open(path, "rb") as data: return ZoneInfo.from_file(data, key=path)
+
+# %% ../nbs/18a_schedule.ipynb #6ba7f377
+def zone_mark(file: str = "/etc/localtime") -> tuple[int, ...]:
+    "What tells whether the machine's zone was changed; empty where there is no such file."
+    try: found = os.stat(file)
+    except OSError: return ()
+    return found.st_dev, found.st_ino, found.st_mtime_ns
 
 # %% ../nbs/18a_schedule.ipynb #352176e5
 def moments(trigger: Any, after: float, zone: tzinfo) -> Iterator[float]:

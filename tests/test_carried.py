@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conftest import examples, thinned
 
 from passepartout.confinement.roots import Root
-from passepartout.shell.harm import DENY, READ
+from passepartout.shell.harm import ASK, CONFIRM, DENY, READ
 from passepartout.shell.judge import judge_command
 
 
@@ -28,6 +28,26 @@ def roots(tmp_path_factory):
 
 
 def level(text, roots): return judge_command(text, roots, "/home/ada").level
+
+
+SQL = ["DROP TABLE x", "drop  materialized view x;", "delete\tfrom x where a = 1", "select 1; truncate x", "/* tidy */ drop table x", "begin;\n  drop table x;\ncommit", "with a as (delete from x returning *) select * from a", "update x set a = 1", "FLUSHALL", "db.x.deleteMany({})"]
+CLIENTS = ["echo '{}' | psql db", "printf '%s' '{}' | sqlite3 a.db", "printf 'select 1;\\n{}\\n' | sqlite3 a.db", "mysql db <<< '{}'", "psql db <<'E'\n{}\nE", "cat <<'E' | psql db\n{}\nE", "echo '{}' | tee /dev/null | redis-cli", "echo '{}' | ssh host psql", "psql -c '{}'", "python3 -c 'run(\"{}\")'",
+           "python3 <<'E'\ndb.execute(\"{}\")\nE", "node -e 'db.query(`{}`)'", "echo '{}' > x.sql; psql -f x.sql", "docker exec -i pg psql <<< '{}'", "sudo -u postgres psql -c '{}'", "echo '{}' | newclient"]
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_is_confirmed_alone_is_confirmed_in_another_mouth(roots, client):
+    assert {text: level(client.replace("{}", text), roots) for text in SQL} == dict.fromkeys(SQL, CONFIRM)
+
+
+@pytest.mark.parametrize("line", ["echo 'DROP TABLE x' > new.sql", "echo 'drop table x' | git commit -F -", "echo 'drop table x' | mail ana", "gh pr create -b 'why we delete from x'", "psql -c 'select 1'", "echo 'select a from x' | psql db", "psql <<< 'insert into x values (1)'", "python3 -c \"print(open('inbox.org').read())\"",
+                                  "python3 -c \"import os; os.rename('inbox.org', 'x')\"", "python3 -c \"a.remove(1); b.update(c)\"", "python3 -c \"open('new.org', 'w')\"", "python3 -m pytest -k 'delete or update'", "node -e 'console.log(1)'"])
+def test_what_destroys_nothing_is_only_asked_about(roots, line): assert level(line, roots) == ASK
+
+
+@pytest.mark.parametrize("line", ["python3 -c \"import shutil; shutil.rmtree('src')\"", "python3 -c \"shutil.rmtree(folder)\"", "python3 -c \"import os; os.remove('inbox.org')\"", "python3 -c \"Path('inbox.org').unlink()\"", "python3 -c \"open('inbox.org', 'w')\"", "python3 <<'E'\nimport os\nos.unlink('src/../inbox.org')\nE",
+                                  "echo \"import shutil; shutil.rmtree('src')\" | python3", "perl -MFile::Path -e 'rmtree(\"src\")'", "perl -e 'unlink \"inbox.org\"'", "node -e \"fs.rmSync('src', {recursive: true})\"", "node -e \"require('fs').writeFileSync('inbox.org', '')\"", "ruby -e \"FileUtils.rm_rf 'src'\"",
+                                  "php -r \"unlink('inbox.org');\"", "awk '{print > \"inbox.org\"}' a", "python3 <<< \"os.remove('inbox.org')\""])
+def test_what_a_script_in_a_line_deletes_is_confirmed(roots, line): assert level(line, roots) == CONFIRM
 
 
 MOUTHS = ["printf -v 'a[$({})]' x", "PS4='$({})' bash -x -c ls", "git -c alias.x='!{}' x", "git -c core.pager='{}' log", "git config alias.x '!{}'", "GIT_SSH_COMMAND='{}' git fetch", "vim -c '!{}' -c q", "vim '+!{}'", "vim -es -c ':silent !{}'", "emacs --batch --eval '(shell-command \"{}\")'",

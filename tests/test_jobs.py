@@ -509,6 +509,22 @@ async def test_a_page_without_a_schedule_is_not_loaded(tmp_path, schedule, why):
     await agent.close()
 
 
+async def test_a_page_among_the_notes_takes_no_place_of_a_job_of_ours(tmp_path):
+    from passepartout.heartbeat import shipped
+    from passepartout.skillfiles.skillfolders import JOBS
+    body = PAGE % ("x", "every 1h", "    return None")
+    for folder, name in (("memex/skills", "agenda"), ("memex/skills", "expiry"), ("memex/skills", "water"), ("config/passepartout/skills", "gardener")):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / f"{name}.org").write_text(body)
+    agent = await booted(tmp_path, skills_from_memex=True, skills_without_sandbox=True)
+    heart = Heart(agent)
+    named = [(skill.name, skill.foreign) for skill in heart.skills()]
+    heart.diary.close()
+    assert sorted(JOBS) == sorted(skill.name for skill in shipped(agent.settings))
+    assert sorted(named) == sorted([(name, name == "gardener") for name in JOBS] + [("water", True)])
+    await agent.close()
+
+
 # Processes -------------------------------------------------------------------------------------------------------------
 
 CHILD = """

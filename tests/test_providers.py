@@ -794,3 +794,50 @@ async def test_what_a_library_says_in_a_plan_is_read_by_no_model(tmp_path):
         for text in ("read the odd thing", "and now?"): await agent.handle(text)
         assert len(seen) == 3 and "plan failed: (That failed: " in seen[1] and not any("eve@example.org" in text for text in seen)
         assert any(HOSTILE in str(r["body"]) for turn in agent.trace(limit=5) for r in turn["records"])
+
+
+# What a server says besides its answers -------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("wanted, listed, told", [("gpt-goood", ["text-embed", "gpt-good", "other"], "Did you mean gpt-good?"), ("llama", ["meta/llama-3.1-70b-instruct", "x"], "Did you mean meta/llama-3.1-70b-instruct?"), ("gpt-good", ["gpt-good"], ""), ("gpt-good", ["qwertyuiop"], ""),
+                                                    ("gpt-good", ["gpt-good\x1b[2J"], ""), ("gpt-good", None, "")])
+async def test_who_asks_for_a_model_that_is_not_there_is_told_of_the_one_that_was_meant(wanted, listed, told):
+    unknown = reply({"error": {"message": f"The model `{wanted}` does not exist", "code": "model_not_found"}}, "404 Not Found")
+    failure = await failing(lambda head, body: unknown if head.startswith("POST") or listed is None else reply({"data": [{"id": name} for name in listed]}), model=wanted)
+    assert (told in str(failure)) if told else "Did you mean" not in str(failure)
+
+
+async def test_a_server_that_counts_no_tokens_is_not_asked_again_and_a_busy_one_is():
+    async with serving(reply({"input_tokens": 7}), reply({}, "429 Too Many Requests"), reply({}, "503 Service Unavailable"), reply({"input_tokens": 8}), reply({}, "404 Not Found"), reply({"input_tokens": 9})) as server:
+        p = provider(server.url, "anthropic")
+        assert [await p.count("some words", "m", p.headers()) for _ in range(6)] == [7, None, None, 8, None, None] and len(server.asked) == 5 and not p.counts
+        await p.http.close()
+    for nonsense in ({}, {"input_tokens": 0}, {"input_tokens": "7"}, [], None):
+        async with serving(reply(nonsense)) as server:
+            p = provider(server.url, "anthropic")
+            assert [await p.count("some words", "m", p.headers()) for _ in range(2)] == [None, None] and len(server.asked) == 1
+            await p.http.close()
+
+
+async def test_how_much_a_model_reads_is_asked_once_and_whoever_is_not_there_is_told_at_once():
+    async with serving(reply({"model_info": {"llama.context_length": 4096}}), reply({}, "404 Not Found")) as server:
+        p = provider(server.url, "ollama", windows=lambda model, url: 128 if model == "m" else None)
+        for _ in range(2): await p.look(p.measures.of(p.name, "m"), "m", p.headers())
+        assert p.measures.of(p.name, "m").window == 4096 and [body for _, body in server.asked] == [{"model": "m"}]
+        p.measures.of(p.name, "other").window = 77
+        await p.look(p.measures.of(p.name, "other"), "other", p.headers())
+        assert p.measures.of(p.name, "other").window == 77 and len(server.asked) == 2                    # it does not say, so what was known stays
+        await p.http.close()
+    p = provider(server.url, "ollama")
+    with pytest.raises(BackendFailure): await p.look(p.measures.of(p.name, "m"), "m", p.headers())
+    await p.http.close()
+
+
+async def test_a_server_is_asked_what_it_has_and_answers_in_a_sentence():
+    async with serving(reply({"data": [{"id": "good"}, {"id": "text-embed"}, {"id": ""}, {"id": "x" * 301}, {"id": "better"}]})) as server:
+        p = provider(server.url, model=None)
+        assert await p.models() == ["good", "better"] and await p.first_model() == "good" == p.model and "lists 2 models" in await p.check()
+        await p.http.close()
+    async with serving(reply({"data": []})) as server:
+        p = provider(server.url, model=None)
+        with pytest.raises(BackendFailure, match="no model yet"): await p.first_model()
+        await p.http.close()

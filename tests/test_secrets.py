@@ -19,7 +19,8 @@ from passepartout.redaction.keyforms import FORMS
 from passepartout.redaction.patterns import TooMuch, linear
 from passepartout.redaction.knownvalues import in_pieces, secrets_in, skeleton
 from passepartout.redaction.recordtexts import Rows, strings_in
-from passepartout.redaction.secrets import TELLING, Scanner, Secret, Stream, Vault, unseen
+from passepartout.conditions import PassepartoutError
+from passepartout.redaction.secrets import TELLING, Scanner, Secret, Stream, Vault, redact_each, unseen
 from passepartout.redaction.shaped import find_coded, find_plain, find_shaped, tells
 from passepartout.tools import Tool
 
@@ -751,3 +752,33 @@ def test_looking_for_pieces_is_quick_however_the_text_is_made():
         began = time.process_time()
         in_pieces(value, bone)
         assert time.process_time() - began < 0.5
+
+
+class Told:
+    "Something that is no text, and is shown as one."
+    def __init__(self, text): self.text = text
+    def __str__(self): return self.text
+
+
+def test_what_is_no_text_is_left_as_it_is_unless_it_is_shown_with_a_secret():
+    for value in (None, True, 7, 1.5, Told("nothing"), Path("a/b")):
+        assert SCANNER.cleaned(["first", value])[1] is value and redact_each(SCANNER, [f"the {VALUE}", value])[1] is value
+    for value in (Told(f"the {VALUE} of it"), Path(f"a/{VALUE}/b")):
+        assert VALUE not in str(redact_each(SCANNER, [value, "x"])) and "[secret:T]" in str(redact_each(SCANNER, value))
+    assert redact_each(SCANNER, {f"a {VALUE}": 1, "b": (VALUE, None)}) == {"a [secret:T]": 1, "b": ["[secret:T]", None]}
+
+
+def test_of_two_values_under_one_name_each_goes_to_its_own_host_and_no_other():
+    vault = Vault([Secret("A", b"value-one-11111", ("a.example",)), Secret("B", b"value-two-22222", ("b.example",)), Secret("A", b"value-three-333", ("b.example",))])
+    assert [vault.filled("k={{secret:A}}", host) for host in ("a.example", "B.EXAMPLE.")] == ["k=value-one-11111", "k=value-three-333"]
+    assert vault.filled("{{secret:B}} {{secret:A}}", "b.example") == "value-two-22222 value-three-333"
+    for text, host, why in (("{{secret:B}}", "a.example", "not bound to a.example"), ("{{secret:A}}", "evil.a.example", "not bound"), ("{{secret:A}}", "a.example.evil", "not bound"), ("{{secret:C}}", "a.example", "no secret C"), ("{{secret:A}}", "", "not bound")):
+        assert why in vault.refusal(text, host)
+        with pytest.raises(PassepartoutError, match=why): vault.filled(text, host)
+
+
+def test_a_stream_that_cannot_be_judged_is_kept_back():
+    stream = Stream(Scanner([Secret("T", VALUE.encode())], most=3000), overlap=1000)
+    shown = stream.feed(f"{'word ' * 900}{VALUE}") + stream.finish()
+    assert VALUE not in shown and shown.startswith("[withheld: ")
+    assert Stream(SCANNER).overlap >= 2048 and Stream(Scanner([Secret("T", b"ab1-" * 500)])).overlap >= 12_000 and Stream(SCANNER, 10).overlap == 10

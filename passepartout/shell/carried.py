@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 
 from ..lazy import Regex
 from ..oneline import shown
-from .harm import CONFIRM, DENY, destroys, harm, operands_of, outside, scratch, spoils, there_outside
+from .ended import told_to_database
+from .harm import CONFIRM, DENY, destroys, harm, listed, operands_of, outside, overwritten, scratch, spoils, there_outside
 from .places import Places
 from .programs import Program, parse_words
 from .values import DATA, harmless_script
@@ -56,17 +57,22 @@ def _begun(words: Sequence[str], starters: frozenset = STARTERS | SHELLS) -> Ite
         if before > 1: return
 
 # %% ../../nbs/shell/carried.ipynb #d0621a33
-_DELETES = Regex(r"""(?i)\b(?:rm|remove|delete|unlink)(?:_?-?(?:r_?f|tree|dir|directory|all|sync|folder)\w*)[^\w/~.]{1,4}(?P<place>[/~][^"'`\s,)]*)""")
+_DELETES = Regex(r"""(?i)\b(?:rm|remove|delete|unlink)(?:_?-?(?:r_?f|tree|dir|directory|all|sync|folder)\w*)[^\w/~.]{1,4}(?P<place>[/~][^"'`\s,)]*|(?<=["'])[\w.][^"'`\n]*)""")
+_TREES = Regex(r"""(?i)\b(?:rm|remove|delete|unlink)_?-?(?:r_?f|tree|dir(?:ector(?:y|ies))?|all|sync|folder)\w{0,20}\s{0,2}[($]""")
 
 # %% ../../nbs/shell/carried.ipynb #6762f58b
-_ALTERS = (Regex(r"""\b(?:remove|unlink|rename|replace|truncate|chmod|chown|lchown|rmdir|move|copyfile|delete|rm|(?:delete|rename|write|append-to)-file|write_?[Ff]ile|append_?[Ff]ile|(?:Remove|Rename|WriteFile|Truncate)\w{0,4})(?:Sync)?[^\w/~.]{1,4}(?P<place>[/~.][^"'`\s,)]*)"""),
-           Regex(r"""\b[oO]pen\w{0,6}\(\s{0,4}["'](?P<place>[/~.][^"'`\s,)]*)["'],\s{0,4}(?:mode=)?["'](?:[wax>]|r\w?\+)"""),
-           Regex(r"""\bPath\(["'](?P<place>[/~.][^"'`\s,)]*)["']\)\.(?:unlink|write_|rename|replace|chmod|rmdir|touch|open\(["'][wax])"""))
+_ALTERS = (Regex(r"""\b(?:remove|unlink|rename|replace|truncate|chmod|chown|lchown|rmdir|move|copyfile|delete|rm|(?:delete|rename|write|append-to)-file|write_?[Ff]ile|append_?[Ff]ile|(?:Remove|Rename|WriteFile|Truncate)\w{0,4})(?:Sync)?[^\w/~.]{1,4}(?P<place>(?:[/~.]|(?<=["'])\w)[^"'`\s,)]*)"""),
+           Regex(r"""\b[oO]pen\w{0,6}\(\s{0,4}["'](?P<place>[\w/~.][^"'`\s,)]*)["'],\s{0,4}(?:mode=)?["'](?:[wax>]|r\w?\+)"""),
+           Regex(r"""\bPath\(["'](?P<place>[\w/~.][^"'`\s,)]*)["']\)\.(?:unlink|write_|rename|replace|chmod|rmdir|touch|open\(["'][wax])"""))
+_LOSES = Regex(r"(?i)(?:\A|\.)(?:remove|unlink|truncate|delete|rm|write|open|rmdir)")
 
-def _alters(text: str) -> list[str]: return [found["place"] for pattern in _ALTERS for found in pattern.finditer(text)][:64]
+def _alters(text: str, loses: bool = False) -> list[str]:
+    "The places that a text alters; with `loses`, those in which something is lost by that."
+    return [found["place"] for pattern in _ALTERS for found in pattern.finditer(text) if not loses or _LOSES.search(found[0])][:64]
 
 # %% ../../nbs/shell/carried.ipynb #87e5c06b
 _WRITES = Regex(r"""(?:^|[\s\d&"'])>{1,2}[|&]?\s*["']?(?P<place>[/~.][^\s"'`;|&(){}]*)""")
+_WRITES_OVER = Regex(r"""(?<!>)>\s{0,4}["'](?P<place>\w[^"'`\n]{0,200})["']""")
 
 def _written(text: str, places: Places) -> tuple[int, str] | None:
     names = [found["place"] for found in _WRITES.finditer(text) if not found["place"].startswith(("/dev/null", "/dev/std", "/dev/tty", "/dev/fd/"))]
@@ -86,6 +92,10 @@ def harm_carried(text: str, places: Places, home: str = "~") -> tuple[int, str] 
     text = _HOME.sub(lambda _: home, text[:_MOST_CHARACTERS])
     gone = [spoils([found["place"]], places, "It deletes folders with all they hold:") for found in _DELETES.finditer(text)]
     if far := there_outside(_alters(text), places): gone.append((DENY, f"It changes {far}."))
+    elif lost := overwritten("tee", [*_alters(text, loses=True), *(found["place"] for found in _WRITES_OVER.finditer(text))][:64], places):
+        gone.append((CONFIRM, f"It deletes or overwrites {listed(lost)}, and undo does not bring that back."))
+    if told_to_database(text): gone.append((CONFIRM, "It tells a database to destroy something."))
+    if _TREES.search(text): gone.append((CONFIRM, "It deletes a folder with all it holds."))
     gone.append(_written(text, places))
     return max(filter(None, [_gravest([each for words in _runs(text) for each in _begun(words)], places), *gone]), default=None)
 

@@ -17,6 +17,7 @@ from ..confinement.roots import PathRefused, Root
 from .harm import CONFIRM, operands_of, harm, overwritten, thrown_away
 from .places import Places
 from .script import Script, Simple
+from .within import keeps
 
 # %% ../../nbs/shell/loss.ipynb #24dbbd53
 MOST_COUNTED = 2_000
@@ -80,6 +81,12 @@ def _of_copies(base: str, words: list[str], roots: Sequence[Root], here: str) ->
     if lost := thrown_away(base, words, places): return _counted("delete", lost, roots, here)
     return _counted("overwrite", overwritten(base, words, places), roots, here)
 
+# %% ../../nbs/shell/loss.ipynb #abf4503e
+def _doing(script: Script) -> str:
+    "The first program of a line that does not only show or keep what it gets; without one the first of all."
+    named = [command.argv for command in script.commands() if command.argv]
+    return next((argv[0] for argv in named if not keeps(argv)), named[0][0] if named else "")
+
 # %% ../../nbs/shell/loss.ipynb #ac250598
 def loss(script: Script, roots: Sequence[Root]) -> str:
     "What a script that cannot be taken back destroys, as a phrase to be typed."
@@ -88,7 +95,7 @@ def loss(script: Script, roots: Sequence[Root]) -> str:
         if command.argv[:1] == ("cd",) and len(command.argv) == 2:
             here = command.argv[1] if command.argv[1].startswith("/") else os.path.normpath(os.path.join(here, command.argv[1]))
         found += [phrase for phrase in _losses(command, roots, places, here) if phrase not in found]
-    if not found: return f"destroy with {_plain(next((c.argv[0] for c in script.commands() if c.argv), '')) or 'it'}"
+    if not found: return f"destroy with {_plain(_doing(script)) or 'it'}"
     return " and ".join(found) if len(found) <= 2 else f"{found[0]} and {len(found) - 1} things more"
 
 # %% ../../nbs/shell/loss.ipynb #d494b2b6

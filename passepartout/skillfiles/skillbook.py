@@ -19,7 +19,7 @@ from typing import Any
 from ..conditions import PassepartoutError
 from ..messages import Action, ApprovalRequired, Rejected, Signal, pick
 from ..shell.sandbox import Bubblewrap
-from .skillfolders import RESERVED, SkillFolder, found_pages, read_whole
+from .skillfolders import JOBS, RESERVED, SkillFolder, found_pages, read_whole
 from .skilljail import JailLimits, SkillDied, SkillProcess, test_skill
 from .skillmemory import Remembered
 from .skillpage import SkillPage, meant, read_skill, sort_skills, words_of
@@ -71,7 +71,7 @@ class Looked(Shelf):
             found, wrong = found_pages(folder)
             refused |= wrong
             for path, data in found:
-                try: page = read_skill(path, data, reserved=reserved)
+                try: page = read_skill(path, data, reserved=reserved if folder.own else reserved.union(JOBS))
                 except PassepartoutError as error: refused[str(path)] = error.message
                 else:
                     if page.mandatory and not folder.own:

@@ -57,13 +57,13 @@ class Proposing:
 
     def proposed(self, tool: str, name: str, page: str, kind: str | None = None) -> tuple[Any, Path, str]:
         "(the page as it would be read, its file, the text there now). `SkillError` when it may not be written."
-        from passepartout.skillfiles.skillfolders import RESERVED, read_whole
+        from passepartout.skillfiles.skillfolders import JOBS, RESERVED, read_whole
         from passepartout.skillfiles.skillmemory import Remembered
         from passepartout.skillfiles.skillpage import NAME, read_skill
         book, called = self.book(), skill_name(name)
         memory = Remembered.at(book.memory.folder)
         if not NAME.fullmatch(called): raise SkillError(f"{name[:60]!r} is not a name for a skill; use letters, digits and hyphens.")
-        if called in RESERVED or called in self.agent.skills and called not in book.versions:
+        if called in (*RESERVED, *JOBS) or called in self.agent.skills and called not in book.versions:
             raise SkillError(f"{called} belongs to the agent itself and cannot be written.")
         if called in memory.disabled: raise SkillError(f"The person switched {called} off, so it is not written again.")
         file, now = book.folders[0].path / f"{called}.{kind or kind_of(page)}", ""

@@ -110,7 +110,7 @@ def orphans(targets: LinkTargets, private: Sequence[str] = ()) -> Iterator[Weed]
             if (led := targets.resolve(outline, link)) and led[0] is not outline: tied |= {outline.file, led[0].file}
     for outline in targets.outlines:
         if outline.file in tied or is_template(outline.file) or any(node.open for node in outline.nodes) or live_dates(outline): continue
-        yield Weed("orphan", outline.file, 1, outline.nodes[0].title[:100] or outline.file,
+        yield Weed("orphan", outline.file, 1, outline.nodes[0].title[:100],
                    any(stands_private(outline, node, private) for node in outline.nodes))
 
 # %% ../../nbs/workers/gardener.ipynb #b3697faa
