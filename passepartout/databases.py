@@ -11,6 +11,7 @@ __all__ = ['PRAGMAS', 'transaction', 'statements', 'make_private', 'check_beside
 # %% ../nbs/01g_databases.ipynb #494b7595
 import errno
 import os
+import shlex
 import sqlite3
 import stat
 import time
@@ -50,12 +51,20 @@ def make_private(path: Path) -> None:
 
 # %% ../nbs/01g_databases.ipynb #a78827e6
 def check_beside(path: Path) -> None:
-    "`OSError` when what stands where SQLite keeps its log for the database at `path` is no file of its own."
+    "`OSError` when what stands where SQLite keeps its log for the database at `path` is no file of its own; its sentence says what to do."
+    twice = []
     for end in ("-wal", "-shm", "-journal"):
         try: found = os.lstat(beside := f"{os.path.realpath(path)}{end}")
         except FileNotFoundError: continue
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EMLINK, f"{beside} is no file of its own, and would be written over; move it away", beside)
+        if found.st_nlink > 1: twice.append(beside)
+    if twice: raise OSError(errno.EMLINK, _TWICE.format(twice[0], " && ".join(map(_made_own, twice))), twice[0])
+
+_TWICE = ("{} is no file of its own: it has a second name, from a copy with hard links perhaps, and would be written over there as well. It may "
+          "hold what was written last, so do not remove it. While nothing runs, say  {}  and start again")
+
+def _made_own(path: str) -> str: return "cp -p {0} {1} && mv {1} {0}".format(shlex.quote(path), shlex.quote(f"{path}.own"))
 
 # %% ../nbs/01g_databases.ipynb #84b58c44
 def read_up_to(path: Path, most: int = 100_000, links: bool = True) -> tuple[bytes, os.stat_result]:

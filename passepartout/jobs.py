@@ -94,7 +94,7 @@ def before(agent: Any, action: Action) -> str:
     "Why this is not to be proposed again now; nothing when it may be."
     try: known, now = normalise(agent, action).hash, agent.journal.clock()
     except (PassepartoutError, ValueError): return ""
-    for row in agent.journal.approvals():
+    for row in (row for state in ("pending", "approved", "denied") for row in agent.journal.approvals(state=state)):
         if row["hash"] != known: continue
         if row["state"] in ("pending", "approved"): return "It waits for an answer already."
         if row["state"] == "denied" and row["by"] == "person" and abs(now - row["at"]) < REFUSED: return "It was refused lately."

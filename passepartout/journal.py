@@ -16,7 +16,7 @@ from weakref import ref
 from .storage.chain import JournalError, Verdict
 from .storage.erasure import Erased, erasable, erase_images, erase_records, flush_out, with_image, with_text
 from .storage.journalfile import JournalBusy, lock_of
-from .storage.ledger import ApprovalGone, Entries, Ledger, begin_effect, settle_effect, decide, finish, memory_rows, moment_in, told_in
+from .storage.ledger import ApprovalGone, Entries, Ledger, begin_effect, settle_effect, decide, finish, lapse, memory_rows, moment_in, told_in
 from .storage.store import Draft
 
 _all_ = ["JournalError"]
@@ -310,6 +310,11 @@ class Journal(Enlisting):
         "Record, durably, that `by` refused what was asked, or takes an unused approval back. Raises `ApprovalGone`."
         self.flush()
         return decide(self, approval, "denied", by=by, session=session)
+
+    def lapse(self, approval: dict) -> bool:
+        "Record that the time of this approval, one of `run_out`, is over; False when somebody answered it meanwhile."
+        self.flush()
+        return lapse(self, approval)
 
     def close(self) -> None:
         "Write what is waiting, anchor the chain, let go of the file."

@@ -45,8 +45,8 @@ def answers(agent, since: float | None = None) -> list[Answer]:
     said = {r["body"]["approval"]: ("allow" if r["body"]["state"] == "approved" else "deny", r["at"])
             for r in agent.journal.records(kinds=["approval"], since=since, limit=MOST, newest=True) if r["body"]
             and r["body"].get("by") == "person"}
-    found = [made for row in reversed(agent.journal.approvals()) if row["id"] in said
-             and (made := _answer(agent, row, *said[row["id"]])) is not None]
+    asked = filter(None, map(agent.journal.approval, said))
+    found = [made for row in asked if (made := _answer(agent, row, *said[row["id"]])) is not None]
     return sorted(found, key=lambda each: each.at)
 
 # %% ../nbs/19bc_learning.ipynb #c6a63ca4

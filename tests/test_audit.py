@@ -384,6 +384,23 @@ def test_states_of_an_approval(home):
     use(journal, "a2")
 
 
+def test_what_is_on_record_as_run_out_is_not_read_again_and_an_answer_that_came_first_stands(home):
+    journal = opened(home)
+    for each in ("a1", "a2"): ask_and_approve(journal, each)
+    NOW[0] = 1000.0 - 4000                                  # a clock that was set back makes them void, and is no end
+    assert journal.approvals("expired") != [] == journal.run_out()
+    NOW[0] = 1000.0 + 601
+    found = journal.run_out()
+    assert [row["id"] for row in found] == ["a2", "a1"] and journal.lapse(found[0]) and not journal.lapse(found[0])
+    NOW[0] = 1000.0
+    use(journal, "a1")                                      # in another process, whose clock is behind
+    assert not journal.lapse(found[1]) and journal.approval("a1")["state"] == "used"
+    with pytest.raises(ApprovalGone, match="has expired"): use(journal, "a2")
+    assert journal.db.execute("SELECT count(*) FROM approvals WHERE state IN ('pending', 'approved')").fetchone() == (0,)
+    assert [row["id"] for row in journal.approvals("expired")] == ["a2"] and journal.verify(whole=True)
+    journal.close()
+
+
 @pytest.mark.parametrize("statement", [
     "UPDATE effects SET state = 'started' WHERE id = 'e1'", "UPDATE effects SET state = 'failed' WHERE id = 'e1'",
     "UPDATE effects SET settled = 1 WHERE id = 'e1'", "DELETE FROM effects WHERE id = 'e1'", "UPDATE effects SET id = 'e9' WHERE id = 'e1'",

@@ -6,6 +6,7 @@ import pytest
 from passepartout.act import act_gate
 from passepartout.agent import Agent
 from passepartout.backends import backend_cascade_call, consensus_call, register_backend
+from passepartout.conditions import PassepartoutError
 from passepartout.context import assemble_global_awareness
 from passepartout.loop import loop_process, stimulus_inject
 from passepartout.messages import Action, Signal
@@ -69,3 +70,12 @@ def test_a_signal_is_taken_in_each_form(way, form):
 def test_an_action_is_judged_in_each_form(form, signal):
     agent, _ = house()
     assert asyncio.run(cognitive_verify(agent, ACTIONS[form], SIGNALS[signal])).action == ACTIONS["model"]
+
+
+@pytest.mark.parametrize("said", [b"ring twice", bytearray(b"ring twice"), SIGNALS["model"], SIGNALS["dict"], ["ring", "twice"]], ids=lambda said: type(said).__name__)
+async def test_what_a_person_says_is_text(said):
+    "The print of anything else would go to the model as their words."
+    agent, rung = house()
+    with pytest.raises(PassepartoutError, match="A request is text, not"): await agent.handle(said)
+    assert rung == [] and agent.trace() == []
+    await agent.close()

@@ -1,5 +1,5 @@
 "What the journal must stand: odd bodies, bad files, full disks, other writers, interrupts, ended loops, thousands of turns."
-import asyncio, contextlib, json, os, sqlite3, subprocess, sys, threading
+import asyncio, contextlib, gc, json, os, sqlite3, subprocess, sys, threading
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -594,6 +594,50 @@ def test_a_database_of_another_program_is_refused_all_the_same(tmp_path):
     db = sqlite3.connect(tmp_path / "other.db")
     db.execute("CREATE TABLE recipes(name)")
     with pytest.raises(JournalError, match="another program"): file_room.refuse_foreign(db, "other.db")
+
+
+@pytest.fixture
+def small(tmp_path):
+    "The path of a closed journal with one turn in it."
+    journal = Journal.open(path := tmp_path / "journal.db")
+    (batch := journal.batch("main", "t1")).record("turn", {"text": "first"})
+    batch.commit_now()
+    journal.close()
+    return path
+
+
+@pytest.mark.parametrize("tables", [1, 40])
+@pytest.mark.parametrize("page", [1024, 2048, 4096])
+def test_a_log_of_another_database_is_told_and_does_nothing_to_the_journal(small, page, tables):
+    "Whoever closes a database last copies its log into it, so a journal was lost by being refused."
+    kept, beside = small.read_bytes(), small.with_name("journal.db-wal")
+    db = sqlite3.connect(small.with_name("other.db"), isolation_level=None)
+    db.executescript(f"PRAGMA page_size={page}; PRAGMA journal_mode=WAL; " + "".join(f"CREATE TABLE recipes{n}(name); " for n in range(tables)))
+    beside.write_bytes(small.with_name("other.db-wal").read_bytes())
+    db.close()
+    with pytest.raises(JournalError, match="the file is whole.*move the log to some other place"): Journal.open(small)
+    gc.collect()
+    assert small.read_bytes() == kept
+    beside.rename(small.with_name("moved away"))
+    journal = Journal.open(small)
+    assert [record["turn"] for record in journal.records(kinds=["turn"])] == ["t1"]
+    journal.close()
+
+
+def test_an_older_copy_beside_a_later_log_is_told_as_one(small):
+    kept = small.read_bytes()
+    for records in (300, 3):
+        later = Journal.open(small)
+        for n in range(records):
+            (batch := later.batch("main", f"t{n}")).record("turn", {"text": "later " * 200})
+            batch.commit_now(durable=False)
+        log = small.with_name("journal.db-wal").read_bytes()
+        later.close()
+    small.write_bytes(kept)
+    small.with_name("journal.db-wal").write_bytes(log)
+    journal = Journal.open(small)
+    assert "the file is whole" in journal.verify(whole=True).problem and small.read_bytes() == kept
+    journal.close()
 
 
 ELSEWHERE = "import sys; from passepartout.storage.store import Store; Store.open(sys.argv[1]).close()"

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from passepartout.agent import Agent
-from passepartout.journal import JournalError
+from passepartout.journal import Journal, JournalError
 from passepartout.plist import write_plist
 from passepartout.serving.sockets import DaemonError, take_lock
 from passepartout.settings import load_settings
@@ -131,3 +131,26 @@ async def test_no_note_is_written_over_that_bears_the_name_of_a_log(tmp_path, wh
         await agent.handle("find mine")
         await agent.close()
     assert note.read_text() == "* Mine\n" * 100
+
+
+def test_what_is_said_of_a_log_with_a_second_name_loses_nothing_of_it(tmp_path):
+    "The folder was copied with hard links while the agent ran, and the agent was killed."
+    import re
+    import shutil
+    (folder := tmp_path / "it's here").mkdir()
+    journal = Journal.open(running := folder / "journal.sqlite")
+    for turn in ("t1", "t2"):
+        (batch := journal.batch("main", turn)).record("turn", {"text": turn})
+        batch.commit_now()
+    shutil.copytree(folder, tmp_path / "copied")
+    shutil.copytree(tmp_path / "copied", tmp_path / "backup", copy_function=os.link)
+    journal.close()
+    logs = [path for path in (tmp_path / "backup").iterdir() if path.name.endswith(("-wal", "-shm"))]
+    before = {path.name: path.read_bytes() for path in logs}
+    assert running.exists() and len(logs) == 2
+    with pytest.raises(JournalError) as refused: Journal.open(tmp_path / "copied" / "journal.sqlite")
+    subprocess.run(re.search("say  (.*)  and start again", str(refused.value))[1], shell=True, check=True)
+    journal = Journal.open(tmp_path / "copied" / "journal.sqlite")
+    assert [record["turn"] for record in journal.records(kinds=["turn"])] == ["t1", "t2"] and journal.verify(whole=True)
+    journal.close()
+    assert {path.name: path.read_bytes() for path in logs} == before

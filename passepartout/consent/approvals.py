@@ -149,6 +149,13 @@ class Waiting:
                            for_channel(r["preview"] or "", bool(r["private"]), source), r["phrase"] or "", bool(r["confidential"]))
                 for r in reversed(self.journal.approvals(state="pending", session=session))]
 
+    def forget_expired(self) -> None:
+        "Let go of the codes of questions whose time is over, whoever put that on record, and of what was kept with them."
+        for ident in [*self.codes]:
+            row = self.journal.approval(ident)
+            if row is None or row["state"] == "expired" and self.journal.clock() >= (row["expires"] or 0):
+                for table in (self.codes, self.kept, self.failures): table.pop(ident, None)
+
 # %% ../../nbs/consent/17b_approvals.ipynb #1641fc66
 class Filing(Waiting):
     "How a question is put."

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/storage/ledger.html.md"""
 # %% auto #0
 __all__ = ['begin_effect', 'settle_effect', 'ApprovalGone', 'expired', 'genuine_record', 'is_after_break', 'whole_since',
            'memory_seal', 'Recording', 'Announcing', 'Entries', 'finish', 'told_in', 'moment_in', 'Ledger',
-           'memory_rows', 'decide']
+           'memory_rows', 'decide', 'lapse']
 
 # %% ../../nbs/storage/05d_ledger.ipynb #2ba75a1f
 import hashlib, json, os
@@ -78,9 +78,9 @@ def _standing(store: Store, approval: str, wanted: tuple[str, ...]) -> dict:
         raise ApprovalGone(f"Request {approval} does not bear the journal's seal, so it does not count. Ask again.")
     if state == "approved" and (granted is None or (granted[1].get("approval"), granted[1].get("state")) != (approval, "approved")):
         raise ApprovalGone(f"The approval of {approval} does not bear the journal's seal, so it does not count. Ask again.")
-    if state not in wanted:
+    if state not in (*wanted, "expired"):
         raise ApprovalGone(f"Request {approval} is {state}{_ANSWERED.get(state, ', so nothing was done. Ask again if you still want it.')}")
-    if expired(asked[0], asked[1]["expires"], store.clock()):
+    if state == "expired" or expired(asked[0], asked[1]["expires"], store.clock()):
         raise ApprovalGone(f"Request {approval} has expired, so nothing was done. Ask again if you still want it.")
     return asked[1]
 
@@ -140,6 +140,11 @@ def _consume(store: Store, seq: int, draft: Draft, approval: str, action_hash: s
         raise ApprovalGone(f"Request {approval} was approved for another action, so nothing was done. Ask for what you wanted again.")
     store.execute("UPDATE approvals SET state = 'used', decided = ? WHERE id = ?", (seq, approval))
 
+# %% ../../nbs/storage/05d_ledger.ipynb #86a13269
+def _lapse(store: Store, seq: int, draft: Draft, approval: str) -> None:
+    if store.execute("UPDATE approvals SET state = 'expired', decided = ? WHERE id = ? AND state IN ('pending', 'approved')", (seq, approval)).rowcount != 1:
+        raise ApprovalGone(f"Request {approval} was answered meanwhile, so nothing was changed.")
+
 # %% ../../nbs/storage/05d_ledger.ipynb #e656aa13
 def memory_seal(store: Store, id: str, hash: str, body: str) -> bytes:
     "The 32 bytes that a row of the memory table bears when it was written with the journal's key."
@@ -152,7 +157,7 @@ def _remember(store: Store, seq: int, draft: Draft, rows: list[tuple]) -> None:
     store.db.executemany("DELETE FROM memory WHERE id = ?", [(id,) for id, _, body in rows if body is None])
 
 # %% ../../nbs/storage/05d_ledger.ipynb #a9c213e8
-_OWN_METHOD = {"intent": "intend", "outcome": "settle", "ask": "ask", "approval": "consume, approve or deny", "memory": "remember", "grant": "the room grants",
+_OWN_METHOD = {"intent": "intend", "outcome": "settle", "ask": "ask", "approval": "consume, approve, deny or lapse", "memory": "remember", "grant": "the room grants",
                "erase": "the room erasure", "accept": "the room acceptance", "key": "the store"}
 
 # %% ../../nbs/storage/05d_ledger.ipynb #eaf6753d
@@ -259,9 +264,11 @@ FROM approvals a JOIN chain q ON q.seq = a.seq LEFT JOIN chain d ON d.seq = a.de
 
 _SHOWN = ("phrase", "preview", "result", "moment", "private", "confidential", "policy")
 
+_OPEN = ("pending", "approved")
+
 def _approval(now, id, seq, session, turn, at, state, question, decided, decision) -> dict:
     asked, told, at = told_in(question) or {}, told_in(decision) or {}, moment_in(at)
-    if state in ("pending", "approved") and expired(at, moment_in(asked.get("expires")), now):
+    if state in _OPEN and expired(at, moment_in(asked.get("expires")), now):
         state = "expired"
     return {"id": id, "seq": seq, "session": session, "turn": turn, "at": at, "state": state, "hash": asked.get("hash"),
             "action": asked.get("action"), "code_hash": asked.get("code_hash"), "expires": asked.get("expires"),
@@ -304,9 +311,16 @@ class Ledger(Store):
 
     def approvals(self, state: str | None = None, session: str | None = None) -> list[dict]:
         "Approvals, newest first. A state is pending, approved, denied, used or expired."
-        where, values = _where({"a.state = ?": None if state == "expired" else state, "+q.session = ?": session})
-        found = self.select(f"{_APPROVALS}{where} ORDER BY a.seq DESC", values, lambda *row: _approval(self.clock(), *row))
+        states = (*_OPEN, state) if state == "expired" else () if state is None else (state,)
+        tests = [f"a.state IN ({', '.join('?' * len(states))})"] * bool(states) + ["+q.session = ?"] * (session is not None)
+        found = self.select(f"{_APPROVALS} WHERE {' AND '.join(['TRUE', *tests])} ORDER BY a.seq DESC", [*states, *[session] * (session is not None)],
+                            lambda *row: _approval(self.clock(), *row))
         return [row for row in found if state in (None, row["state"])]
+
+    def run_out(self) -> list[dict]:
+        "Approvals whose time is over and of which no record says so yet, newest first. Those that a clock which was set back made void are none."
+        found = self.select(f"{_APPROVALS} WHERE a.state IN (?, ?) ORDER BY a.seq DESC", [*_OPEN], lambda *row: _approval(self.clock(), *row))
+        return [row for row in found if self.clock() >= moment_in(row["expires"])]
 
     def approval(self, id: str) -> dict | None:
         "One approval, or None."
@@ -340,3 +354,13 @@ def decide(store: Ledger, approval: str, state: str, *, by: str, session: str, c
     draft.change(_decide, approval, state)
     store.write([draft])
     return store.approval(approval)
+
+# %% ../../nbs/storage/05d_ledger.ipynb #e5bb6248
+def lapse(store: Ledger, approval: dict) -> bool:
+    "Record that the time of this `approval`, one of `run_out`, is over; False when somebody answered it meanwhile."
+    draft = Draft("", approval["turn"], store.clock)
+    draft.record("approval", {"approval": approval["id"], "state": "expired"})
+    draft.change(_lapse, approval["id"])
+    try: store.write([draft], durable=False)
+    except ApprovalGone: return False
+    return True

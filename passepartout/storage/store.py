@@ -16,7 +16,7 @@ from typing import Any, Callable
 from .breaks import Break, survey
 from .chain import (START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, read_anchor,
                                 read_key, seal, unwritable, write_anchor)
-from .journalfile import TROUBLE, Whereabouts, claim, connect, explain, explained, find_key, set_up
+from .journalfile import TROUBLE, Whereabouts, claim, connect, explain, explained, find_key, let_go, log_apart, set_up
 
 # %% ../../nbs/storage/05c_store.ipynb #4642bf9c
 class Draft:
@@ -207,7 +207,8 @@ def _compare_with_anchor(store: Writer, whole: bool) -> Verdict:
     if anchor and anchor.genuine and at_anchor == anchor.head and not whole:
         return check(store.mac, _after(store, anchor.seq), anchor.seq, anchor.head, key=store.key)
     if whole and (said := store.db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
-        return Verdict(False, 0, (_INDEX if " index " in said else TROUBLE["SQLITE_CORRUPT"]).format(path=store.path), "damaged", 0)
+        told = _INDEX if " index " in said else TROUBLE["SQLITE_CORRUPT"] + log_apart(store.path)
+        return Verdict(False, 0, told.format(path=store.path), "damaged", 0)
     verdict = check(store.mac, _after(store, 0), **_keys(store))
     return judge(verdict if verdict.ok else survey(store.mac, _after(store, 0), **_keys(store))[0], anchor, at_anchor)
 
@@ -281,7 +282,7 @@ class Opened(Writer):
                 store = cls(db, path, key, clock)
                 _begin(store, lost)
             except BaseException:
-                db.close()
+                let_go(db, path)
                 raise
         return store
 

@@ -254,7 +254,7 @@ TEXTS = {
     "met": lambda b, w: f"where this leads ({counted(len(b.get('marks') or ()), 'place')}{', from ' * bool(b.get('sources'))}{', '.join(b.get('sources') or ())}), to know it again",
     "verdict": _verdict_text, "answer": _answer_text,
     "ask": lambda b, w: "\n".join(filter(None, (laid_out(str(b["action"]), w, without=("explanation",)) if b.get("action") else str(b.get("reason", "")), b.get("preview")))),
-    "approval": lambda b, w: f"yes, and typed: {b['confirmed']}" if b.get("confirmed") else {"approved": "yes", "denied": "no" if b.get("by") in (None, "person") else f"(taken back by {b['by']})", "used": "yes, and now it is used up"}.get(b.get("state"), str(b.get("state"))),
+    "approval": lambda b, w: f"yes, and typed: {b['confirmed']}" if b.get("confirmed") else {"approved": "yes", "denied": "no" if b.get("by") in (None, "person") else f"(taken back by {b['by']})", "used": "yes, and now it is used up", "expired": "nothing in time"}.get(b.get("state"), str(b.get("state"))),
     "wrong-code": lambda b, w: f"for request {b.get('approval')}",
     "plan": lambda b, w: "begins" + (", approved by you" if b.get("approved") else "" if b.get("planned") else ", made under influence"),
     "plan-step": lambda b, w: "left out" if b.get("hole") else f"{b.get('step') or 'approved'}: {step_made(b, w)}",

@@ -34,21 +34,19 @@ def auto_save(beat: Beat) -> None:
 # %% ../../nbs/workers/keeping.ipynb #4a2c62fc
 def expiry(beat: Beat) -> None:
     "Tell what was asked and not answered in time."
-    agent, known, left = beat.agent, beat.kept.get("until", 0), beat.kept.get("open", ())
-    async def look() -> list[dict]:
-        return [row for row in agent.journal.approvals(state="expired")
-                if row["seq"] > known or row["id"] in left or row["id"] in agent.desk.codes]
+    agent = beat.agent
+    async def look() -> list[dict]: return agent.journal.run_out()
     for row in reversed(beat.wait(look())):
         private = bool(row["private"] or row["confidential"])
         what = "something private." if private else str(row["reason"])[:300]
         why = "You said yes, and it was not begun before its time was over" if row["decided"] else "Nobody answered in time"
         beat.notify(f"{why}, so it was not done: {what} Ask again if you still want it.", f"expired {row['id']}", private)
-        beat.kept["until"] = max(beat.kept.get("until", 0), row["seq"])
-        for table in (agent.desk.codes, agent.desk.kept, agent.desk.failures): table.pop(row["id"], None)
-    async def waiting() -> dict[str, float]: return {row["id"]: row["expires"] for row in agent.journal.approvals(state="pending")}
-    ahead = beat.wait(waiting())
-    beat.kept["open"] = [*ahead]
-    if ahead: beat.wake = min(ahead.values()) + 1
+        async def tell_record() -> None: agent.journal.lapse(row)
+        beat.wait(tell_record())
+    async def tidy() -> list[float]:
+        agent.desk.forget_expired()
+        return [row["expires"] for row in agent.journal.approvals(state="pending")]
+    if ahead := beat.wait(tidy()): beat.wake = min(ahead) + 1
 
 # %% ../../nbs/workers/keeping.ipynb #95b23938
 def keeping_skills(settings: Any) -> list[Skill]:
