@@ -48,9 +48,10 @@ def decline(text: str) -> dict:
 _POLITE = frozenset("please pls plz kindly hey hi hello ok okay so well just now then passepartout".split())
 _COURTESY = (("i'd", "like", "to", "know"), ("i", "want", "to", "know"), ("i", "would", "like", "to", "know"),
             ("i", "wanna", "know"), ("gimme",), ("can", "you"), ("can", "u"), ("could", "you"), ("could", "u"), ("would", "you"), ("will", "you"), ("i", "want", "to"), ("i", "want", "you", "to"), ("i", "would", "like", "to"),
-            ("i'd", "like", "to"), ("i", "need", "you", "to"), ("let", "me"), ("let's",), ("help", "me", "to"), ("help", "me"), ("good", "morning"), ("good", "evening"))
+            ("i'd", "like", "to"), ("i", "need", "you", "to"), ("let", "me", "know"), ("let", "me"), ("let's",), ("help", "me", "to"), ("help", "me"), ("good", "morning"), ("good", "evening"))
 _THANKED = Regex(r"(?:thanks?|thank you|danke(?:schön)?|great|perfect|super)(?: (?:a lot|so much|very much|you|sehr))?(?:[,.!]+ (?:(?:and|now|but|und|jetzt|aber) )?| (?:and|und) )(?=\S+ \S)"
                   r"|(?:sorry|oops|no)[,.!]* (?:i meant(?: to say)?|ich meinte)[:,]? (?=(?:what|when|who|where|which|how|show|find|list|was|wann|wer|wo|wie|zeige?)\b)", re.I)
+_SHOW_WHAT = Regex(r"(?:show|tell)\s+(?:(?:me|us)\s+)?(?=(?:what|which|who|when|where)\b)", re.I)
 _MIND = Regex(r"(?:would|do)\s+you\s+mind\s+(add|remind|show|tell|mark|find|check|mov|putt|archiv|postpon)ing\s+", re.I)
 _WHOLE_VERB = {"mov": "move", "putt": "put", "archiv": "archive", "postpon": "postpone"}
 _CLOSING = Regex(r"\n\s*(?:(?:many\s+)?thanks(?:\s+a\s+lot)?|thank\s+you|thx|cheers|best|bye|danke|vielen\s+dank)[\s!.,]*\Z", re.I)
@@ -94,7 +95,7 @@ def plain_words(text: str) -> tuple[str, ...]:
 def without_courtesy(text: str) -> str:
     "`text` without the greetings and requests for a favour that it begins with."
     while True:
-        if thanked := _THANKED.match(text): text = text[thanked.end():]
+        if said := _THANKED.match(text) or _SHOW_WHAT.match(text): text = text[said.end():]
         if asked := _MIND.match(text): text = f"{_WHOLE_VERB.get(asked[1].lower(), asked[1])} {text[asked.end():]}"
         parts = text.split(None, 5)
         heads = tuple(p.strip(",.!").lower().replace("’", "'") for p in parts)
@@ -206,6 +207,7 @@ def title_and_body(text: str) -> tuple[str, str | None]:
 def _unquoted(text: str) -> str:
     "`text` without quotation marks around the whole of it."
     text = text.strip()
+    if not text.strip("\"'“”„«» "): return ""
     whole = len(text) > 2 and text[0] + text[-1] in ('""', "''", "“”", "„“", "«»") and not {text[0], text[-1]} & set(text[1:-1])
     return text[1:-1].strip() if whole else text
 

@@ -134,7 +134,7 @@ def remind(request: Request) -> dict | None:
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
     if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
-    if not bare.strip(): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
+    if not bare.strip("\"'“”„«»?!. "): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
     if early_when: bare, when = with_rest(take_file(title)[0], " ".join(early), early_when), early_when
     if when and joint is not None and parts[joint].lower() in ("that", "dass"): bare = _IS_THEN.sub("", bare)
     if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
