@@ -329,3 +329,30 @@ def test_a_title_of_nothing_but_quotation_marks_is_none(tmp_path, line):
     (answer,), files = play(tmp_path, HOUSE, line)
     assert "What shall the" in answer or "Remind you of what?" in answer
     assert files == HOUSE
+
+
+@pytest.mark.parametrize("line, said", [("what's coming up", "Fri 20 November 2026"), ("what can I do here", "due this week"), ("how many things do i still have to do", "2 tasks."), ("thanks, that's all for now", "Goodbye"), ("danke, das wars", "Goodbye"),
+    ("uhm what was that thing with the roof", "Fix the roof"), ("the dentist got cancelled", "“cancel dentist”"), ("i fixed the roof already", "“done roof”"), ("show me what's left", "all open tasks (2)"), ("let me know what is overdue", "Nothing is overdue")])
+def test_a_newcomers_other_words(tmp_path, line, said):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert said in answer and files == HOUSE, answer
+
+
+@pytest.mark.parametrize("line, written", [
+    ("on tuesday i have yoga at 6pm", "* TODO yoga\nSCHEDULED: <2026-11-24 Tue 18:00>\n"), ("we've got a meeting with Bo friday at 9", "* TODO meeting with Bo\nSCHEDULED: <2026-11-20 Fri 09:00>\n"), ("todo ring the vet before thursday", "* TODO ring the vet\nDEADLINE: <2026-11-25 Wed>\n"),
+    ("can you add checkup jan 12 at 3pm", "* TODO checkup\nSCHEDULED: <2027-01-12 Tue 15:00>\n"), ("remind me every monday morning to put the bins out", "* TODO put the bins out (morning)\nSCHEDULED: <2026-11-23 Mon +1w>\n"),
+    ("todo read the morning paper every monday", "* TODO read the morning paper\nSCHEDULED: <2026-11-23 Mon +1w>\n"), ("erinner mich bitte am samstag ans blumen gießen", "* TODO blumen gießen\nSCHEDULED: <2026-11-21 Sat>\n")])
+def test_a_newcomers_appointments_are_written_as_they_were_meant(tmp_path, line, written):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert files["inbox.org"] == written and files["house.org"] == HOUSE["house.org"], answer
+
+
+@pytest.mark.parametrize("line, written", [("change fix the roof to fix the roof and the gutter", "* TODO fix the roof and the gutter\n"), ("give the roof the tag summer", "* TODO Fix the roof :summer:\n"), ("the dentist should be on wednesday instead", "<2026-11-25 Wed 09:30>")])
+def test_a_newcomers_changes_are_made(tmp_path, line, written):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert written in files["house.org"], answer
+
+
+def test_only_a_longer_title_is_a_change_of_title(tmp_path):
+    (answer,), files = play(tmp_path, HOUSE, "change fix the roof to waiting for Pohl")
+    assert files == HOUSE, answer
