@@ -396,8 +396,9 @@ def aloud(value: Value, first: bool = True) -> Value:
 async def run_answer(run: Run, node: Node, scope: Scope, under: Label, step: str) -> None:
     "The step that says what the person is told."
     said = node["answer"]
-    run.answer = (text_value([aloud(each, number == 0) for number, each in enumerate(scope.values(said["text"]))], said["between"] or "")
-                  if isinstance(said, Node) and said.head == "text" else aloud(scope.value(said)))
+    if isinstance(said, Node) and said.head == "text" and all(isinstance(each, Node) and each.head == "ref" for each in said["text"]):
+        run.answer = text_value([aloud(each, number == 0) for number, each in enumerate(scope.values(said["text"]))], said["between"] or "")
+    else: run.answer = scope.value(said)
 
 RUN: Mapping[str, Callable[..., Awaitable[Value | None]]] = MappingProxyType(
     {"call": run_call, "extract": run_extract, "for": run_for, "if": run_if, "let": run_let, "answer": run_answer})
