@@ -46,6 +46,7 @@ class Value:
     chosen: Label = PERSON              # what decided that it is this value and no other
     sender: Any = None                  # for a link: the value of the attested sender of the record in which it stood
     size: int = 1                       # how many parts it has, all told: what is made of it cannot outgrow a bound unseen
+    told: str | None = None             # the whole result of a tool in the tool's own words, for the person; no part of it has any
 
 # %% ../nbs/03b_labels.ipynb #793a085e
 def size_of(data: Any) -> int:

@@ -78,10 +78,12 @@ _PROPOSED = Regex(r"""\(\s*:(?:type|target|payload|action|tool)\s+[:("]|"proposa
                   |^(?:tool|tool_call|function|call)(?::[^\S\n]*|[ ])[a-z]+[-_][\w-]+(?:\(|[^\S\n]*\{\s*["}]|[^\S\n]*\n\s*(?:input|args|arguments|parameters)\s*:)
                   |\A(?:[a-z]+[-_][\w-]+)\((?:"[^"\n]*"|\{[^\n]*\})?\)\Z|\A<([a-z]+[-_][\w-]+)>\s*<\w[\s\S]*</\1>\Z""", re.I | re.X | re.M)
 _OUR_WORDS = Regex(r"IDENTITY: You are |(?:You proposed|The person asked): |Tool [\w-]+ (?:returned|failed):")
+_NOTHING_SAID = Regex(r"(?:null|nil|undefined|\[\s*\]|\"\"|''|`+|\.\.\.|…|<[\w/]{1,20}>)?", re.I)
 
 def no_answer(text: str) -> str | None:
     "Why words of a model are not an answer to the person; `None` when they are."
     if _PROPOSED.search(text): return "There are other words around a proposal. Send the proposal alone, or answer in words without one."
+    if _NOTHING_SAID.fullmatch(text): return "That is no proposal, and no answer to the person. Send one of the two."
     if _OUR_WORDS.match(text): return "These are the words of the question, in which you are told what was done; nothing else was. Propose a call, or answer in words of your own."
     return None
 

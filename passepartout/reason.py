@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reason.html.md"""
 
 # %% auto #0
 __all__ = ['THINKS_ABOUT', 'loop_gate_reason', 'UNFIT', 'think', 'came_of', 'without_model', 'agree', 'canonical_form',
-           'reason_gate', 'meant_tool', 'more_wrong', 'whose', 'went_on', 'unfounded', 'goes_round', 'give_up',
-           'misshapen', 'others_first', 'judgement_on', 'settle', 'distill_prompt', 'markdown_strip',
+           'reason_gate', 'meant_tool', 'more_wrong', 'whose', 'went_on', 'unfounded', 'failed_to_change', 'goes_round',
+           'give_up', 'misshapen', 'others_first', 'judgement_on', 'settle', 'distill_prompt', 'markdown_strip',
            'plist_keywords_normalize']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
@@ -19,7 +19,7 @@ from typing import Any
 from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .cascade.askone import providers
-from .claims import CLAIMED, PROMISED, claims_change, promises_look, wants_change, with_truth
+from .claims import CLAIMED, PROMISED, admits, claims_change, promises_look, wants_change, with_truth
 from .conditions import PassepartoutError
 from .context import log_about, turn_in
 from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PLAN, REASONED, REQUIRES_APPROVAL, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed,
@@ -157,10 +157,17 @@ def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[str, An
         return PROMISED, candidate
     if turn.acted: return "", candidate
     asked, looked = agent.asked(signal) or turn.request, signal.sensor == TOOL_OUTPUT
-    if not claims_change(said, asked, looked): return "", candidate
+    if not claims_change(said, asked, looked) and (admits(said) or not failed_to_change(agent, signal, asked)): return "", candidate
     first, turn.claimed = "" if turn.claimed else CLAIMED, True
     told = {**candidate.payload, "text": with_truth(said), **({"declined": True} if wants_change(asked) else {})}
     return first, candidate if first else Action(payload=told, type=candidate.type, target=candidate.target)
+
+# %% ../nbs/16_reason.ipynb #e64f2533
+def failed_to_change(agent, signal: Signal, asked: str) -> bool:
+    "Is this the answer to a call that failed and would have changed something? A plan counts as one where the person `asked` for a change."
+    if signal.sensor != TOOL_ERROR: return False
+    tool = agent.tools.get(pick(signal.payload, "tool"))
+    return not tool.effects.read_only if tool is not None else wants_change(asked)
 
 # %% ../nbs/16_reason.ipynb #66a45b2f
 def goes_round(agent, turn: Any, signal: Signal, verdict: Verdict, thought: Mapping) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from passepartout.agenda import agenda
 from passepartout.notes import parse_note
 from passepartout.org import shown_tags
+from passepartout.outline.bodytext import edit_body
 from passepartout.outline.privacy import is_private
 from passepartout.outline.planning import schedule, unschedule
 from passepartout.outline.priorities import set_priority
@@ -119,3 +120,15 @@ def test_no_outliner_takes_long():
     for text in ("- a #b\n" * 50_000, "".join(f"{' ' * (n % 900)}- a #b{n}\n" for n in range(5_000)), "- a #b\n" + "  #c\n" * 50_000, "- a #b\n\t- TODO x\n" * 20_000):
         began = time.perf_counter(); outline = parse_note(text, "a.md"); [outline.tags(node) for node in outline.nodes[:50]]
         assert time.perf_counter() - began < 5
+
+
+LOGSEQ = "- TODO buy bread\n\tid:: 6538\n- text\n"
+
+@pytest.mark.parametrize("file, text, after", [
+    ("journals/2026_11_19.md", "met Tom\nat the market\n\nrain", "- met Tom\n  at the market\n- rain\n" + LOGSEQ), ("journals/2026_11_19.md", "- met Tom\n\t- at the market", "- met Tom\n\t- at the market\n" + LOGSEQ),
+    ("lists/shopping.md", "met Tom", LOGSEQ.replace("TODO ", "") + "\nmet Tom\n")])
+def test_text_for_a_page_of_bullets_is_a_bullet(file, text, after):
+    "A bare line stood before the bullets, and a capture after it became a heading."
+    before = LOGSEQ if file.startswith("journals") else LOGSEQ.replace("TODO ", "")
+    outline = parse_note(before, file)
+    assert edit_body(outline, outline.nodes[0], text, "append") == after

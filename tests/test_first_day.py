@@ -1,4 +1,5 @@
 "A whole day with other people's folders: what they say between the requests that everybody makes"
+import re
 import time
 from datetime import date
 
@@ -290,3 +291,68 @@ def test_a_long_task_for_today_is_not_cut(tmp_path):
     text = "milk " * 500
     _, files = play(tmp_path, {"journal/2026-11-18.md": "# x\n"}, f"add a task to today's note: {text}end")
     assert "milk end" in files["journal/2026-11-19.md"], files.keys()
+
+
+HOUSE = {"house.org": "* TODO Dentist\nSCHEDULED: <2026-11-20 Fri 09:30>\n* TODO Fix the roof\n* Shopping list\n- [ ] milk\n"}
+
+@pytest.mark.parametrize("line, done, added, told", [
+    ("mark the dentist done; what's left?", True, [], "TODO Fix the roof"), ("done dentist, what's next?", True, [], "Nothing that has an hour"), ("mark the dentist as done. And what is left? Thanks!", True, [], "all open tasks (1)"),
+    ("done dentist then show me what's left", True, [], "all open tasks (1)"), ("done dentist, done roof; what's left?", True, [], "Nothing is open."),
+    ("todo eggs and what is due tomorrow?", False, ["eggs"], "09:30"), ("todo milk; todo bread; what's left?", False, ["milk", "bread"], "TODO bread"), ("what is due tomorrow? todo eggs", False, ["eggs"], "09:30"),
+    ("todo Eier und was ist morgen fällig?", False, ["Eier"], "09:30"), ("todo eggs, and what's on the shopping list?", False, ["eggs"], "- [ ] milk")])
+def test_a_change_and_a_question_in_one_line_are_both_answered(tmp_path, line, done, added, told):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert ("* DONE Dentist" in files["house.org"]) is done and told in answer, answer
+    assert re.findall(r"^\* TODO (.*)", files.get("inbox.org", ""), re.M) == added and "left" not in files.get("inbox.org", ""), files
+
+
+@pytest.mark.parametrize("line, said", [("done dentist; is the roof done?", "“is the roof done?” is not a question"), ("done dentist; what's the capital of France?", "so nothing was done"), ("done dentits; what's left?", "“done dentits” is not a change"),
+                                        ("todo milk; bread; what's left?", "“bread” is not a change")])
+def test_what_cannot_be_done_in_one_go_is_said_and_nothing_is_written(tmp_path, line, said):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert said in answer and files == HOUSE
+
+
+@pytest.mark.parametrize("line", ["todo find out what is left", "todo ask Bo and what is the price of it", "todo see if milk is there; is it?", "todo: milk; what's left?", "note: x; what is due today?", 'todo "milk; what\'s left?"', "todo buy rope and what else is needed"])
+def test_a_question_may_stand_in_a_title(tmp_path, line):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert line.partition(" ")[2].strip('"') in files["inbox.org"], answer
+
+
+def test_two_lists_are_shown_one_below_the_other(tmp_path):
+    (answer, one), _ = play(tmp_path, HOUSE, "what is due tomorrow and what's left?", "what is due tomorrow? is the roof done?")
+    assert "09:30" in answer and "all open tasks (2)" in answer and "one question at a time" in one
+
+
+@pytest.mark.parametrize("line", ['todo ""', "todo “ ”", 'note: ""', 'remind me tomorrow to ""'])
+def test_a_title_of_nothing_but_quotation_marks_is_none(tmp_path, line):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert "What shall the" in answer or "Remind you of what?" in answer
+    assert files == HOUSE
+
+
+@pytest.mark.parametrize("line, said", [("what's coming up", "Fri 20 November 2026"), ("what can I do here", "due this week"), ("how many things do i still have to do", "2 tasks."), ("thanks, that's all for now", "Goodbye"), ("danke, das wars", "Goodbye"),
+    ("uhm what was that thing with the roof", "Fix the roof"), ("the dentist got cancelled", "“cancel dentist”"), ("i fixed the roof already", "“done roof”"), ("show me what's left", "all open tasks (2)"), ("let me know what is overdue", "Nothing is overdue")])
+def test_a_newcomers_other_words(tmp_path, line, said):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert said in answer and files == HOUSE, answer
+
+
+@pytest.mark.parametrize("line, written", [
+    ("on tuesday i have yoga at 6pm", "* TODO yoga\nSCHEDULED: <2026-11-24 Tue 18:00>\n"), ("we've got a meeting with Bo friday at 9", "* TODO meeting with Bo\nSCHEDULED: <2026-11-20 Fri 09:00>\n"), ("todo ring the vet before thursday", "* TODO ring the vet\nDEADLINE: <2026-11-25 Wed>\n"),
+    ("can you add checkup jan 12 at 3pm", "* TODO checkup\nSCHEDULED: <2027-01-12 Tue 15:00>\n"), ("remind me every monday morning to put the bins out", "* TODO put the bins out (morning)\nSCHEDULED: <2026-11-23 Mon +1w>\n"),
+    ("todo read the morning paper every monday", "* TODO read the morning paper\nSCHEDULED: <2026-11-23 Mon +1w>\n"), ("erinner mich bitte am samstag ans blumen gießen", "* TODO blumen gießen\nSCHEDULED: <2026-11-21 Sat>\n")])
+def test_a_newcomers_appointments_are_written_as_they_were_meant(tmp_path, line, written):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert files["inbox.org"] == written and files["house.org"] == HOUSE["house.org"], answer
+
+
+@pytest.mark.parametrize("line, written", [("change fix the roof to fix the roof and the gutter", "* TODO fix the roof and the gutter\n"), ("give the roof the tag summer", "* TODO Fix the roof :summer:\n"), ("the dentist should be on wednesday instead", "<2026-11-25 Wed 09:30>")])
+def test_a_newcomers_changes_are_made(tmp_path, line, written):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert written in files["house.org"], answer
+
+
+def test_only_a_longer_title_is_a_change_of_title(tmp_path):
+    (answer,), files = play(tmp_path, HOUSE, "change fix the roof to waiting for Pohl")
+    assert files == HOUSE, answer

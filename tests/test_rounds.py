@@ -470,7 +470,7 @@ async def test_who_says_so_twice_is_heard_with_what_is_known(asked):
 
 WRONG = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-set-todo" :ARGS (:PATH "inbox.org" :HEADING "Nowhere" :STATE "DONE") :EXPLANATION "The person wants that marked as done."))'
 
-@pytest.mark.parametrize("request_, said", [("add milk to the list", "I'll add milk to your list now."), ("please add milk", "Adding milk to your list."), ("add milk to the list", "Milk added to your list."), ("trag Milch ein", "Ich trage die Milch ein."), ("füge Milch hinzu", "Ich werde Milch hinzufügen."),
+@pytest.mark.parametrize("request_, said", [("add milk to the list", "Sure, I'll do it."), ("please add milk", "Will do!"), ("trag Milch ein", "Mache ich."), ("add milk to the list", "I'll add milk to your list now."), ("please add milk", "Adding milk to your list."), ("add milk to the list", "Milk added to your list."), ("trag Milch ein", "Ich trage die Milch ein."), ("füge Milch hinzu", "Ich werde Milch hinzufügen."),
     ("ajoute du lait", "J'ai bien ajouté le lait à la liste."), ("añade leche", "He añadido la leche a tu lista."), ("aggiungi il latte", "Ho aggiunto il latte."), ("adiciona leite", "Adicionei o leite à lista."), ("zet melk op de lijst", "Ik heb melk aan de lijst toegevoegd.")])
 async def test_a_claim_in_other_words_and_a_promise_go_back_too(asked, tmp_path, request_, said):
     reply = await (agent := await asked(say(said), capture("milk"), say(said))).handle(request_)
@@ -479,11 +479,30 @@ async def test_a_claim_in_other_words_and_a_promise_go_back_too(asked, tmp_path,
     assert again.endswith("(Nothing was changed for this answer.)") and again.status == ("declined" if request_.split()[0] in ("add", "please", "trag", "füge") else "answered")
 
 
-@pytest.mark.parametrize("said", ["Done.", "Undone.", "Marked as done.", "Erledigt."])
+@pytest.mark.parametrize("said", ["Done.", "Undone.", "Marked as done.", "Erledigt.", "It is open again.", "Your list is up to date."])
 async def test_a_bare_done_after_a_call_that_failed_goes_back(asked, said):
     "The person was told *Undone.*, and the edit was still there."
     reply = await (agent := await asked(WRONG, say(said), say(said))).handle("undo that")
     assert reply == f"{said}\n\n(Nothing was changed for this answer.)" and len(agent.prompts) == 3
+
+
+@pytest.mark.parametrize("said", ["There is no heading Nowhere.", "I could not mark it.", "Which one do you mean?", "Das ging leider schief."])
+async def test_what_admits_that_a_call_failed_is_heard_at_once(asked, said):
+    assert await (agent := await asked(WRONG, say(said))).handle("undo that") == said and len(agent.prompts) == 2
+
+
+@pytest.mark.parametrize("said", ["null", "NIL", "[]", '""', "...", "</s>"])
+async def test_what_says_nothing_is_no_answer(asked, said):
+    "The person who asked what is due read *null*."
+    assert await (agent := await asked(said, say("There is none."))).handle("is there milk?") == "There is none." and "no answer to the person" in agent.prompts[1][1]
+
+
+@pytest.mark.parametrize("name, meant", [("org_search", "- org-find("), ("create_task", "- org-capture("), ("getAgenda", "- org-agenda(")])
+async def test_a_tool_of_another_program_is_told_what_it_is_called_here(asked, name, meant):
+    "The nearest to `org_search` by its letters is org-archive."
+    wrong = f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "{name}" :ARGS (:TITLE "milk") :EXPLANATION "The person wants that on the list."))'
+    reply = await (agent := await asked(wrong, say("There is none."))).handle("is there milk?")
+    assert reply == "There is none." and not reply.effects and f"It is called so:\n{meant}" in agent.prompts[1][1]
 
 
 @pytest.mark.parametrize("said", ["Sure! Let me look that up for you.", "I'll check your notes now. One moment...", "Ich schaue in den Notizen nach."])

@@ -27,6 +27,7 @@ def path_arguments(tool, args: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         for text in value if isinstance(value, (list, tuple)) else () if value is None else (value,):
             if not isinstance(text, str):
                 raise PathRefused(f"The argument {parameter.name} of {tool.name} must be the path of a file, as text.", "name")
+            if not text: raise PathRefused(f"The argument {parameter.name} of {tool.name} is empty. Name a file beneath the memex.", "name")
             found.append((parameter.name, text, parameter.access))
     return found
 

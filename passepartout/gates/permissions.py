@@ -205,8 +205,8 @@ def request_sentence(action: Action, name: str) -> str:
 
 # %% ../../nbs/gates/permissions.ipynb #6d1f0bea
 def shortened(value, most: int = 200) -> str:
-    "A value for a sentence: quoted, and cut visibly."
-    return cited(value, most)
+    "A value for a sentence: quoted, and cut visibly; several values as a row of them."
+    return cited(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value, most)
 
 # %% ../../nbs/gates/permissions.ipynb #809cbe81
 def rule_sentence(rule: Rule) -> str:

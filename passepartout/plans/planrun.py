@@ -9,7 +9,7 @@ __all__ = ['MOST_TEXT', 'MOST_ITEMS', 'MOST_SIZE', 'MOST_NUMBER', 'HOLE', 'EVALU
            'as_number', 'number_value', 'as_list', 'list_value', 'weighed', 'record_value', 'say_record', 'as_word',
            'in_full', 'get', 'at', 'compare', 'filtered', 'ordered', 'commonest', 'text_value', 'keys_value', 'Scope',
            'chosen_value', 'product', 'difference', 'share', 'column', 'quotient', 'place', 'together', 'rest', 'Run',
-           'run_call', 'run_extract', 'run_for', 'run_if', 'run_let', 'run_answer']
+           'run_call', 'run_extract', 'run_for', 'run_if', 'run_let', 'aloud', 'run_answer']
 
 # %% ../../nbs/plans/12q_planrun.ipynb #6742159d
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -388,9 +388,17 @@ async def run_let(run: Run, node: Node, scope: Scope, under: Label, step: str) -
     return scope.value(node["be"])
 
 # %% ../../nbs/plans/12q_planrun.ipynb #4faf6df6
+def aloud(value: Value, first: bool = True) -> Value:
+    "A value as it is told to the person: in the words of the tool that gave it, where it is all that the tool gave."
+    if not value.told: return value
+    return Value(value.told if first or "\n" not in value.told else f"\n{value.told}", label_of(value), chosen=value.chosen)
+
 async def run_answer(run: Run, node: Node, scope: Scope, under: Label, step: str) -> None:
     "The step that says what the person is told."
-    run.answer = scope.value(node["answer"])
+    said = node["answer"]
+    if isinstance(said, Node) and said.head == "text" and all(isinstance(each, Node) and each.head == "ref" for each in said["text"]):
+        run.answer = text_value([aloud(each, number == 0) for number, each in enumerate(scope.values(said["text"]))], said["between"] or "")
+    else: run.answer = scope.value(said)
 
 RUN: Mapping[str, Callable[..., Awaitable[Value | None]]] = MappingProxyType(
     {"call": run_call, "extract": run_extract, "for": run_for, "if": run_if, "let": run_let, "answer": run_answer})

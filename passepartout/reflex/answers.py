@@ -187,7 +187,7 @@ def told_state(words: str, asked: str, around: Surroundings, today: date) -> dic
 
 # %% ../../nbs/reflex/answers.ipynb #d7e36a78
 _TO_REMIND = Regex(r"(?:please\s+|bitte\s+)?(?:remind\b|(?:set|add)\s+a\s+reminder\b|reminder\b|(?:add\s+a\s+)?(?:todo|task)\b|aufgabe\b|erinner)", re.I)
-_BESIDE = Regex(r"(?<!\S)(?:an?|one|two|three|four|five|six|\d{1,3}|eine?n?|zwei|drei|vier|fünf|sechs)\s+(?:(?:working\s+|business\s+)?days?|weeks?"
+_BESIDE = Regex(r"(?<!\S)(?:an?|the|one|two|three|four|five|six|\d{1,3}|eine?n?|am|zwei|drei|vier|fünf|sechs)\s+(?:(?:working\s+|business\s+)?days?|weeks?"
                 r"|months?|(?:arbeits)?tage?|wochen?|monate?)\s+(?:before|after|vor|nach)\s+", re.I)
 _ARTICLE = Regex(r"^(?:de[mnr]|das|die)\s+", re.I)
 _JOINT = Regex(r",?\s+(?:to|about|an|daran)\s|,\s|$", re.I)

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/captures.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'GERMAN_JOINTS', 'tool_call', 'say', 'decline', 'Request',
-           'plain_words', 'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'first_of_several',
+           'plain_words', 'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'with_part', 'first_of_several',
            'task_parts', 'repeated_parts', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority',
            'in_words', 'propose_capture', 'capture_call', 'capture_words', 'placed']
 
@@ -45,12 +45,13 @@ def decline(text: str) -> dict:
     return {"type": "REQUEST", "payload": {"action": "MESSAGE", "text": text, "declined": True}}
 
 # %% ../../nbs/reflex/captures.ipynb #48b42cd9
-_POLITE = frozenset("please pls plz kindly hey hi hello ok okay so well just now then passepartout".split())
+_POLITE = frozenset("please pls plz kindly hey hi hello ok okay so well just now then uhm uh erm hmm äh ähm passepartout".split())
 _COURTESY = (("i'd", "like", "to", "know"), ("i", "want", "to", "know"), ("i", "would", "like", "to", "know"),
             ("i", "wanna", "know"), ("gimme",), ("can", "you"), ("can", "u"), ("could", "you"), ("could", "u"), ("would", "you"), ("will", "you"), ("i", "want", "to"), ("i", "want", "you", "to"), ("i", "would", "like", "to"),
-            ("i'd", "like", "to"), ("i", "need", "you", "to"), ("let", "me"), ("let's",), ("help", "me", "to"), ("help", "me"), ("good", "morning"), ("good", "evening"))
+            ("i'd", "like", "to"), ("i", "need", "you", "to"), ("let", "me", "know"), ("let", "me"), ("let's",), ("help", "me", "to"), ("help", "me"), ("good", "morning"), ("good", "evening"))
 _THANKED = Regex(r"(?:thanks?|thank you|danke(?:schön)?|great|perfect|super)(?: (?:a lot|so much|very much|you|sehr))?(?:[,.!]+ (?:(?:and|now|but|und|jetzt|aber) )?| (?:and|und) )(?=\S+ \S)"
                   r"|(?:sorry|oops|no)[,.!]* (?:i meant(?: to say)?|ich meinte)[:,]? (?=(?:what|when|who|where|which|how|show|find|list|was|wann|wer|wo|wie|zeige?)\b)", re.I)
+_SHOW_WHAT = Regex(r"(?:show|tell)\s+(?:(?:me|us)\s+)?(?=(?:what|which|who|when|where)\b)", re.I)
 _MIND = Regex(r"(?:would|do)\s+you\s+mind\s+(add|remind|show|tell|mark|find|check|mov|putt|archiv|postpon)ing\s+", re.I)
 _WHOLE_VERB = {"mov": "move", "putt": "put", "archiv": "archive", "postpon": "postpone"}
 _CLOSING = Regex(r"\n\s*(?:(?:many\s+)?thanks(?:\s+a\s+lot)?|thank\s+you|thx|cheers|best|bye|danke|vielen\s+dank)[\s!.,]*\Z", re.I)
@@ -94,7 +95,7 @@ def plain_words(text: str) -> tuple[str, ...]:
 def without_courtesy(text: str) -> str:
     "`text` without the greetings and requests for a favour that it begins with."
     while True:
-        if thanked := _THANKED.match(text): text = text[thanked.end():]
+        if said := _THANKED.match(text) or _SHOW_WHAT.match(text): text = text[said.end():]
         if asked := _MIND.match(text): text = f"{_WHOLE_VERB.get(asked[1].lower(), asked[1])} {text[asked.end():]}"
         parts = text.split(None, 5)
         heads = tuple(p.strip(",.!").lower().replace("’", "'") for p in parts)
@@ -150,8 +151,12 @@ def with_rest(title: str, line: str, when: When | None) -> str:
     if when.kind == "deadline" and words_of(title[-20:])[-1:] in (("is",), ("are",)):        # the rent is due on the 1st
         title += " due"
     tags = _HASHTAGS.search(line)
-    part = next((word for word in words_of(line[-60:]) if word in _PARTS), None) if when.clock is None else None
-    return f"{title}{f' ({part})' if part and part not in words_of(title[-60:]) else ''}{tags[0].rstrip() if tags else ''}"
+    return f"{with_part(title, line, when)}{tags[0].rstrip() if tags else ''}"
+
+def with_part(title: str, line: str, when: When | None) -> str:
+    "A title with the part of the day that the line ends in, when no time was named."
+    part = next((word for word in words_of(line[-60:]) if word in _PARTS), None) if title and (when is None or when.clock is None) else None
+    return f"{title} ({part})" if part and part not in words_of(title[-60:]) else title
 
 # %% ../../nbs/reflex/captures.ipynb #e3ba09ae
 _UNTIL = frozenset("to until till - – bis".split())
@@ -192,7 +197,7 @@ def repeated_parts(line: str, today: date) -> tuple[str, str | None, When | None
     bare, repeat, first = split_repeat(rest, today)
     if not repeat: return *task_parts(line, today), ""
     title, file, when = task_parts(bare, today)
-    return title, file or tail_file, when or first or When("scheduled", today), repeat
+    return with_part(title, rest, when or first), file or tail_file, when or first or When("scheduled", today), repeat
 
 # %% ../../nbs/reflex/captures.ipynb #aebe9dfc
 def title_and_body(text: str) -> tuple[str, str | None]:
@@ -206,6 +211,7 @@ def title_and_body(text: str) -> tuple[str, str | None]:
 def _unquoted(text: str) -> str:
     "`text` without quotation marks around the whole of it."
     text = text.strip()
+    if not text.strip("\"'“”„«» "): return ""
     whole = len(text) > 2 and text[0] + text[-1] in ('""', "''", "“”", "„“", "«»") and not {text[0], text[-1]} & set(text[1:-1])
     return text[1:-1].strip() if whole else text
 

@@ -52,14 +52,14 @@ _TEXTS = (
 _REMINDERS = (
     (r"(?:kannst|könntest|würdest|magst) du mich (?:bitte )?(?P<when>.+?) (?:daran |dran )?erinnern,? (?:dass ich |an )?(?P<what>.+)",
      "remind me {when} about {what}"),
-    (r"(?:kannst|könntest|würdest|magst) du mich (?:bitte )?(?P<when>.+?) an (?P<what>.+?) erinnern", "remind me {when} about {what}"),
-    (r"(?:erinner(?:e|st du)? mich|setze? (?:mir )?eine erinnerung)(?: bitte)? (?P<when>.+?) (?:daran,? (?:dass )?|daran,? ?|an |dass ich |, )(?P<what>.+)",
+    (r"(?:kannst|könntest|würdest|magst) du mich (?:bitte )?(?P<when>.+?) ans? (?P<what>.+?) erinnern", "remind me {when} about {what}"),
+    (r"(?:erinner(?:e|st du)? mich|setze? (?:mir )?eine erinnerung)(?: bitte)? (?P<when>.+?) (?:daran,? (?:dass )?|daran,? ?|ans? |dass ich |, )(?P<what>.+)",
      "remind me {when} about {what}"),
-    (r"erinnere? mich(?: bitte)? (?:daran,? |an )(?P<what>.+?),? (?P<when>(?:am|um|in|im|heute|morgen|übermorgen|nächste\w*|jede\w*|alle|montag|dienstag"
+    (r"erinnere? mich(?: bitte)? (?:daran,? |ans? )(?P<what>.+?),? (?P<when>(?:am|um|in|im|heute|morgen|übermorgen|nächste\w*|jede\w*|alle|montag|dienstag"
      r"|mittwoch|donnerstag|freitag|samstag|sonntag)\b.*)", "remind me {when} about {what}"),
     (r"erinnere? mich(?: bitte)?", "remind me"),
     (r"erinnere? mich(?: bitte)? (?P<when>.+)", "remind me {when}"),
-    (r"erinnere? mich(?: bitte)? (?:daran,? |an )?(?P<about>.+)", "remind me about {about}"))
+    (r"erinnere? mich(?: bitte)? (?:daran,? |ans? )?(?P<about>.+)", "remind me about {about}"))
 
 # %% ../../nbs/reflex/german.ipynb #3d420490
 _TASKS = (

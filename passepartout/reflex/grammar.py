@@ -16,6 +16,7 @@ from datetime import date
 from ..lazy import Regex
 from ..outline.privacy import is_private
 from .agendas import AROUND
+from .asides import both_shown
 from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, neither_said, taken_up
 from .captures import Request, decline, repeated_parts, say
 from .command import Command
@@ -92,7 +93,7 @@ def clock(request: Request, around: Surroundings) -> dict | None:
             else None)
 
 # %% ../../nbs/reflex/grammar.ipynb #f7ce032f
-_NEXT_QUESTION = Regex(r"\?\s+(?:and\s+|und\s+)?|,?\s+(?:and|und)\s+(?=(?:what|who|when|where|which|how|is|are|am|was|wer|wann|wo|wie)(?:['’]s)?\s)", re.I)
+_NEXT_QUESTION = Regex(r"[?;]\s+(?:and\s+|und\s+)?|,?\s+(?:and|und)\s+(?=(?:what|who|when|where|which|how|is|are|am|was|wer|wann|wo|wie)(?:['’]s)?\s)", re.I)
 
 def several_questions(request: Request, around: Surroundings) -> dict | None:
     "The answer to several questions at once: which to ask first. `None` when it is one, or when a part of it is none that is understood."
@@ -101,10 +102,10 @@ def several_questions(request: Request, around: Surroundings) -> dict | None:
             for part in _NEXT_QUESTION.split(text)]) <= 5:
         return None
     again = [Request.of(part, request.today) for part in parts]
-    if not all(each.words and each.words[0] in _QUESTION and len(each.words) > 2 and (understood(each, around) or translated(each, around))
-               for each in again):
-        return None
-    return decline(f"I answer one question at a time. Ask first: {parts[0]}? And then: {'? '.join(parts[1:])}?")
+    if not all(each.words and each.words[0] in _QUESTION and len(each.words) + each.words[0].endswith("'s") > 2 for each in again): return None
+    answers = [understood(each, around) or translated(each, around) for each in again]
+    if not all(answers): return None
+    return both_shown(answers) or decline(f"I answer one question at a time. Ask first: {parts[0]}? And then: {'? '.join(parts[1:])}?")
 
 _QUESTION = frozenset("what what's who who's when when's where where's which how is are am was wer wann wo wie".split())
 

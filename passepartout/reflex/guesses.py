@@ -53,7 +53,8 @@ _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|g
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
 _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:(?:now|only|already)\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
                 r"(?:\s+(?:now|instead)|,?\s+(?:and\s+)?not\s+(?:at\s+)?\d[\d:.]{0,4}(?:\s?[ap]m)?)?", re.I)
-_CALLED_OFF = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|has\s+been)\s+(?:cancell?ed|called\s+off|off)\s+(.{2,40})|no\s+([^,]{2,60}?)\s+((?:on\s+|next\s+|this\s+)?(?:today|tonight|tomorrow|\w+day|week))", re.I)
+_CALLED_OFF = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|has\s+been)\s+(?:cancell?ed|called\s+off|off)\s+(.{2,40})|no\s+(?!(?:wait|sorry|i|we|not|just)\b)([^,]{2,60}?)\s+((?:on\s+|next\s+|this\s+)?(?:today|tonight|tomorrow|\w+day|week))", re.I)
+_GIVEN_UP = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|got|has\s+been)\s+(?:cancell?ed|called\s+off)", re.I)
 _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(.{2,40})", re.I)
 _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?:now\s+)?(due|scheduled|planned)\s+(?:on\s+|for\s+|by\s+)?(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:should|ought\s+to|want\s+to|wanted\s+to|need\s+to|(?:have\s+)?got\s+to|gotta|have\s+to|must|better|had\s+better)\s+(?:still\s+|really\s+|also\s+)*(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
@@ -75,12 +76,14 @@ def stated(request: Request) -> str | None:
         return f"set the deadline of {found[1]} to {found[3]}" if found[2].lower() == "due" else f"schedule {found[1]} for {found[3]}"
     if found := _PUT_OFF.fullmatch(line): return f"move {found[1]} to {found[2].removeprefix('on ')}"
     if (found := _CALLED_OFF.fullmatch(line)) and read_span(words_of(when := found[2] or found[4]), request.today): return f"skip {found[1] or found[3]} {when}"
+    if found := _GIVEN_UP.fullmatch(line): return f"cancel {found[1]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
     if not (found := _STATED.fullmatch(line)) or _DOUBTFUL.search(line): return None
     verb = (found["was"] or found["did"]).lower()
-    thing = re.sub(r"^(?:(?:back|out|up|off|in|away|down|over)\s+)?(?:(?:the|my|our)\s+)?", "", found["thing"] or found["what"], flags=re.I)
+    thing = re.sub(r"\s+(?:already|now|finally|today|yesterday)$", "", found["thing"] or found["what"], flags=re.I)
+    thing = re.sub(r"^(?:(?:back|out|up|off|in|away|down|over)\s+)?(?:(?:the|my|our)\s+)?", "", thing, flags=re.I)
     if verb in _BOUGHT and found["thing"]: return f"check off {thing}"
     if verb in _PAST: return f"done {thing}"
     if found["did"]: return None

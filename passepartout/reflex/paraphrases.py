@@ -37,6 +37,9 @@ _DUE = (
     (r"(?:(?:show|list|give|what are) )?(?:me )?(?:my |all |the )*(?:unfinished|incomplete|outstanding|undone|uncompleted|pending) (?:tasks|todos|to-dos|items)", "all open tasks"),
     (r"(?:(?:show|list|give|what are) )?(?:me )?(?:my |all |the )*(?:unfinished|incomplete|outstanding|undone|uncompleted|pending) (?:tasks|todos|to-dos|items) (?:for )?(?P<what>.+)", "what is due {what}"),
     (r"what do (?:i|we) still (?:have|need) to do", "all open tasks"),
+    (r"how (?:much|many (?:things|tasks|todos|items)) (?:do|have) (?:i|we) (?:still )?(?:have |got |need )?(?:left |open )?(?:to do|to get done|to finish)(?: still)?", "how many open tasks do i have"),
+    (r"what(?:'s| is|s)? (?:coming up|coming|ahead|upcoming|on the horizon)(?: (?:next|soon|for (?:me|us)))?", "what is due in the next 10 days"),
+    (r"what (?:was|is|about) (?:that|this|the) (?:thing|stuff|business|story) (?:with|about) (?P<what>.+)", "what do my notes say about {what}"),
     (r"remind me (?:again )?(?:what|who|whose|where|when|which|how) (?P<what>.+?)(?: (?:is|are|was|were|said|says|wrote))?", "what do my notes say about {what}"),
     (r"(?:what(?:'s| is)|is anything) (?:still )?(?:missing|left|open|unchecked|to do|to pack|to buy|to get) (?:on|from|in|of) (?:the |my "
      r"|our )?(?P<what>.{2,60}? list)", "what is on the {what}"))
@@ -68,6 +71,9 @@ _NAMED = (
     (r"(?:set up|arrange|organi[sz]e|schedule|book|plan) (?:me )?(?:an? |the |some )?(?P<words>(?:meeting|call|video call|appointment|visit|lunch|dinner|breakfast|coffee|session|interview) (?:with|at|for|on|about) .+)", "{words}"),
     (r"(?:i|we)(?:'d| would)? (?:need|want|like|could use) (?:an? )?(?P<words>reminder (?:to|about|of|for|on|at|that)\b.+)", "set a {words}"),
     (r"(?:already|just) (?:did|done|finished|completed) (?P<what>.+)", "i finished {what}"),
+    (r"(?:give|put|add) (?P<what>.{2,60}?) (?:the|an?) (?:tag|label|hashtag) (?P<words>#?[\w-]{1,40})", "tag {what} with {words}"),
+    (r"(?:give|put|add) (?:the|an?) (?:tag|label|hashtag) (?P<words>#?[\w-]{1,40}) (?:to|on|onto) (?P<what>.{2,60})", "tag {what} with {words}"),
+    (r"(?:change|correct) (?P<what>.{2,60}?) (?:to|into) (?P<words>(?P=what) .{1,60})", "rename {what} to {words}"),
     (r"(?:(?:next|list|show|my|all|upcoming) )*birthdays?", "find birthday"),
     (r"(?P<words>when|where|who) (?P<what>(?:(?:the|my|our|next) )?[\w' -]{2,60}?) (?P<who>is|are)", "{words} {who} {what}"))
 
@@ -76,6 +82,7 @@ _CHANGED = (
     (r"(?:actually |no,? )?(?:make|turn) (?P<words>it|that|this|.{2,60}?) (?:in)?(?:to )?a (?:task|todo|to-do)", "mark {words} as todo"),
     (r"(?:set|put|change|shift) (?P<words>it|that|this|.{2,60}?) (?:to|for|on) (?P<when>(?:next )?\w+day(?: (?:at )?[\d:.]{1,5}(?: ?[ap]m)?)?"
      r"|tomorrow|today|next week|\d{1,2}\.\d{1,2}\.?(?:\d{2,4})?)", "move {words} to {when}"),
+    (r"(?P<what>.{2,60}?) (?:should|has to|needs to|must) (?:be|go|move) (?:on |to |at )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow|[\d:.]{1,5}(?: ?[ap]m)?)(?: instead)?", "move {what} to {when}"),
     (r"(?!.+ (?:is|are|was) )(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"),
     (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:(?:is|are) )?(?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
     (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
@@ -102,6 +109,8 @@ _HAPPENING = (
     (r"(?:start|begin|open) (?P<words>(?:an? )?new (?:note|page|file|list)\b.+)", "create {words}"),
     (r"how (?:do|can|would) (?:i|we|you) (?P<words>(?:delete|remove|erase|get rid of) .+)", "{words}"),
     (r"(?:hi|hello|hey)(?: there)?,? (?P<words>(?:what|who|when|where|how|can|could|please|remind|add|todo|note|show|find)\b.+)", "{words}"),
+    (r"(?:(?:hi|hello|hey) )?(?:there,? )?what (?:can|could) (?:i|we|you|this) (?:do|ask)(?: (?:here|with (?:this|you|it)|you|for me))*", "help"),
+    (r"(?:(?:ok|okay|thanks|thank you|great|good|danke|gut|super)[,.!]? )?(?:that's|thats|that is|that'll be|that was|das ist|das war'?s?|das wars|das wäre) ?(?:all|it|es|alles|everything)?(?: (?:for|für) (?:now|today|heute|jetzt))?", "that's all"),
     (r"(?P<words>thanks|thank you)[,.!]? (?:that|it|this) (?:was|is) (?:\w+ )?(?:great|good|helpful|perfect|nice|all|useful|quick|fast)", "{words}"))
 
 # %% ../../nbs/reflex/paraphrases.ipynb #680866fe

@@ -15,7 +15,7 @@ from datetime import date
 
 from ..lazy import Regex
 from .captures import (GERMAN_JOINTS, Request, capture_call, decline, repeated_parts, take_file, take_priority, title_and_body,
-                                             with_priority, with_rest)
+                                             with_priority, with_part, with_rest)
 from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import When, read_when, split_when
@@ -134,7 +134,8 @@ def remind(request: Request) -> dict | None:
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
     if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
-    if not bare.strip(): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
+    if not bare.strip("\"'“”„«»?!. "): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
+    if early_repeat: bare = with_part(bare, " ".join(early), when)
     if early_when: bare, when = with_rest(take_file(title)[0], " ".join(early), early_when), early_when
     if when and joint is not None and parts[joint].lower() in ("that", "dass"): bare = _IS_THEN.sub("", bare)
     if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
@@ -158,7 +159,7 @@ def appointment(request: Request) -> dict | None:
     "X friday 9:30, X on 24 nov from 9:30 to 10:30"
     text = request.text.strip().rstrip(".!")
     if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
-    letter, text = take_priority(day_behind(_KIND_BEFORE.sub("", text, count=1), request.today))
+    letter, text = take_priority(_I_HAVE.sub("", day_behind(_KIND_BEFORE.sub("", text, count=1), request.today), count=1))
     title, file, when, repeat = repeated_parts(text, request.today)
     if title and title.split()[-1].lower() in GERMAN_JOINTS: return None          # Zahnarzt am 24.11. 14 Uhr is German
     if _BROKEN_OFF.search(title): return None                                       # they moved it to the | first of december at nine
@@ -170,6 +171,7 @@ def appointment(request: Request) -> dict | None:
 
 # %% ../../nbs/reflex/reminders.ipynb #3fe0ef13
 _KIND_BEFORE = Regex(r"^(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*|termin\s+(?!(?:mit|beim?|zum|zur|für|am|um|in|im)\s))(?=\S)", re.I)
+_I_HAVE = Regex(r"^(?:(?:i|we)(?:['’]ve|\s+have)(?:\s+got)?|there(?:['’]s|\s+is))\s+(?!to\b|been\b|not\b)(?:(?:an?|my|our|the)\s+)?(?=\S)", re.I)
 _NO_MATTER = frozenset("on at in by from to for and the a an next this am um im bis ab".split())
 STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be|starts|begins|ist|sind|war|waren|wird|beginnt)(?:\s+(?:now|moved|only|already|not|erst|schon|jetzt|nun|doch|nicht|wieder|um|at))*$|\bnow$",
                    re.I)

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reflex/sentences.html.md"""
 # %% auto #0
 __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'ASKED', 'shell_line', 'timed', 'under_behind', 'under_a_line',
            'line_called', 'only_a_file', 'left_on_list', 'boxes_of', 'titled', 'exactly', 'whats_in', 'reworded',
-           'one_more', 'list_goes_on', 'answer', 'pasted', 'day_offered', 'exact_call', 'in_sequence', 'spelt_better',
-           'misspelt', 'understood', 'translated', 'looked_for', 'is_called', 'mentioned']
+           'one_more', 'list_goes_on', 'answer', 'pasted', 'day_offered', 'exact_call', 'looked_up', 'in_sequence',
+           'spelt_better', 'misspelt', 'understood', 'translated', 'looked_for', 'is_called', 'mentioned']
 
 # %% ../../nbs/reflex/sentences.ipynb #8b047113
 import re
@@ -18,6 +18,7 @@ from difflib import get_close_matches
 from ..lazy import Regex
 from ..outline.privacy import is_private
 from .agendas import AROUND, agenda, my_days
+from .asides import aside
 from .answers import TODO_OR_NOTE, how_long, is_it_done, is_it_then, when_is
 from .birthdays import birthdays, told_birthday
 from .captures import Request, capture, capture_head, decline, placed, say, tool_call
@@ -241,11 +242,22 @@ def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
     return (proposal if proposal and proposal["payload"].get("tool", "org-find") not in READERS and proposal != appointment(request)
             and touches_few(proposal) else None)
 
+# %% ../../nbs/reflex/sentences.ipynb #e0a75fc8
+def looked_up(text: str, today: date, around: Surroundings) -> dict | None:
+    "The call that answers `text`, taken as one question, by looking; `None` where the answer is another."
+    for said in (text, *in_english(text, today)):
+        try: proposal = answer(Request.of(said, today), around)
+        except NoSuchDate: continue
+        if proposal is not None: return proposal if proposal["payload"].get("tool") in READERS else None
+    return None
+
 # %% ../../nbs/reflex/sentences.ipynb #b2664b44
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
     "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
     exact = lambda text: next_time(exact_call(text, request.today, around), request.today, around)
-    return found_and_added(request, exact) or several(request, exact) or offered_together(request, exact) or then_a_task(request, exact)
+    change = lambda text: next(filter(None, map(exact, (text, *in_english(text, request.today)))), None)
+    return (aside(request, change, lambda text: looked_up(text, request.today, around)) or found_and_added(request, exact)
+            or several(request, exact) or offered_together(request, exact) or then_a_task(request, exact))
 
 # %% ../../nbs/reflex/sentences.ipynb #fd31ee9d
 def spelt_better(request: Request, around: Surroundings) -> str | None:

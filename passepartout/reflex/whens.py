@@ -187,7 +187,8 @@ def read_when(words, today) -> When | None:
                         and not (hours[0] and (_short_day(rest, words) or len(rest) == 1
                                                and DAY_FIRST.fullmatch(rest[0])))) or (rest[0] == "the" and rest[-1] in WEEKDAY):
             continue
-        if day := read_day(rest, today): return When(kind, shifted(day, -1, "day") if before else day, *hours)
+        if (day := read_day(rest, today)) and before and day == today and rest[-1] in WEEKDAY: day = shifted(day, 7, "day")
+        if day: return When(kind, shifted(day, -1, "day") if before else day, *hours)
     return None
 
 # %% ../../nbs/reflex/whens.ipynb #8d69fb33

@@ -109,6 +109,7 @@ def todo(target: Annotated[Optional[list[str]],
 
     The last word is the state, for example: todo call the roofer WAITING. none takes the state away."""
     words = [as_typed(word) for word in target or []]
+    if words and not words[0].strip(): fail("The task has no name. Without one, todo lists what is open: passepartout todo", 2, json_)
     if not words:
         with shelf(memex, today, json_) as opened: list_tasks(opened, view, tag or (), project, json_)
         return
