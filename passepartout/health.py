@@ -34,7 +34,7 @@ class Finding:
     fix: str
     severity: str = "degraded"          # or 'unhealthy', or 'note'
     mend: Callable[[], str] | None = field(default=None, repr=False, compare=False)
-    in_place: bool = False              # whoever it matters to is told then and there
+    in_place: bool = False              # those it matters to are told then and there
 
     def __str__(self): return f"{self.what} {self.why} {self.fix}"
 

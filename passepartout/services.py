@@ -147,7 +147,7 @@ class Thinking(Telling):
 class Services(Thinking):
     "What the stages say, and what is shown while it is being said."
     def draft_of(self, signal: Any) -> Any:
-        "A draft for whoever reads along in the session of `signal`; `None` when nobody does."
+        "A draft for those who read along in the session of `signal`; `None` when nobody does."
         if not self.listeners or not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None: return None
         reading = [fn for session, fn in self.listeners if session == turn.session]
         if not reading: return None
@@ -155,7 +155,7 @@ class Services(Thinking):
         def show(text: str) -> None:
             for fn in reading:
                 try: fn(text)
-                except Exception: self.listeners[:] = [each for each in self.listeners if each[1] is not fn]      # as with whoever watches
+                except Exception: self.listeners[:] = [each for each in self.listeners if each[1] is not fn]      # as with those who watch
         return Draft(self, signal, turn, show)
 
 # %% ../nbs/17d_services.ipynb #5130b472

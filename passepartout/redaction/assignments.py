@@ -80,7 +80,7 @@ _SURELY_NOTHING = (r"(?i)example|placeholder|change|insert|replace|xxx|todo|dumm
                    r"|[^a-z])(none|null|true|false|string)($|[^a-z])|undefined|\.\.\.|…|[\w.]@[\w-]+\.\w|[_-](?:name|id|type|path|file|field|url)$")
 
 def in_earnest(value: str, kind: str, quoted: bool) -> bool:
-    "Is `value` meant as a secret by whoever wrote it right after a name of this `kind`, though there is a word for secrets in it?"
+    "Is `value` meant as a secret by its writer, right after a name of this `kind`, though there is a word for secrets in it?"
     if kind == "weak" or len(value) < 8 or not any(map(str.isalpha, value)) or _says_so(value[:64], _SURELY_NOTHING): return False
     digits = sum(map(str.isdigit, value))
     if not quoted:

@@ -151,7 +151,7 @@ def several(words: Sequence[str]) -> list[str]:
 
 # %% ../../nbs/shell/within.ipynb #8888e1cd
 def says(words: Sequence[str]) -> str | None:
-    "What a command may say of its own words to whoever reads its output; None when it is nothing that could be a command."
+    "What a command may say of its own words to the reader of its output; None when it is nothing that could be a command."
     if (said := printed(words)) is not None: return said
     return "\n".join(found) if (found := several(words[1:])) else None
 

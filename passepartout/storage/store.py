@@ -265,7 +265,7 @@ def _take_over(store: "Store", lost: str) -> None:
 
 # %% ../../nbs/storage/05c_store.ipynb #cbf217d4
 class Opened(Writer):
-    "A chain that is opened by whoever writes it."
+    "A chain that is opened by its writer."
 
     @classmethod
     def open(cls, path, *, key: bytes | None = None, clock: Callable[[], float] = time.time):
