@@ -52,7 +52,7 @@ def touches(words: Words, value: Any) -> bool:
 _PORT = Regex(r"(?<=[\w\]]):\d{1,5}(?=/)")
 
 def is_named(place: str, words: Words, known: frozenset[str] = frozenset()) -> bool:
-    "Did the person name this place, or one that it lies in, in these words or in the settings? Who gives a link with a port names that page, and not its whole host."
+    "Did the person name this place, or one that it lies in, in these words or in the settings? A link with a port names that page, and not its whole host."
     texts = (words.texts,) if isinstance(words.texts, str) else words.texts
     named = set().union(*[named_in(_PORT.sub("", text)) for text in (*texts, *known)])
     return any(each in named for each in and_above(place))

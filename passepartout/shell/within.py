@@ -252,7 +252,7 @@ def _writes(node: Any, known: Mapping[str, str | None]) -> list[str]:
 
 # %% ../../nbs/shell/within.ipynb #36b6d12c
 _BRACED = Regex(r"(^|[;&|(\n])[ \t]{0,9}\{([^{}\s;]{0,200}?,[^{}\s;]{0,200})\}")
-_NOT = Regex(r"(?:!|\bcoproc)(?=\s)")           # changes nothing in which commands there are, and the parser stumbles over what stands behind it
+_NOT = Regex(r"(?:!|\bcoproc)(?=\s)")           # changes nothing in which commands there are, and the parser stumbles over what stands after it
 
 def _looked_at(text: str) -> Any:
     "The tree of a text, without line ends that a shell passes over and without words that change nothing in which commands there are."
