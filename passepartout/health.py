@@ -64,11 +64,11 @@ def chain_findings(verdict: Any) -> Iterator[Finding]:
                       "Look at it: passepartout trace --verify. To go on with what is there: passepartout journal accept", "unhealthy")
 
 # %% ../nbs/17f_health.ipynb #7c8e1f48
-def clock_findings(behind: float) -> Iterator[Finding]:
+def clock_findings(lag_s: float) -> Iterator[Finding]:
     "About a clock that stands so many seconds before the last entry of the journal."
-    if behind <= 60: return
-    size, unit = next(pair for pair in ((86_400, "days"), (3_600, "hours"), (60, "minutes")) if behind >= 2 * pair[0] or pair[0] == 60)
-    yield Finding(f"The clock stands {behind / size:,.0f} {unit} before the last entry of the journal.",
+    if lag_s <= 60: return
+    size, unit = next(pair for pair in ((86_400, "days"), (3_600, "hours"), (60, "minutes")) if lag_s >= 2 * pair[0] or pair[0] == 60)
+    yield Finding(f"The clock stands {lag_s / size:,.0f} {unit} before the last entry of the journal.",
                   "Due dates and expiries may be off.", "Set the system clock.")
 
 # %% ../nbs/17f_health.ipynb #6ed4ed86
@@ -212,8 +212,8 @@ def check_journal(agent):
 
 # %% ../nbs/17f_health.ipynb #3a88178a
 def check_clock(agent):
-    "Findings about a clock that goes behind the record."
-    yield from clock_findings(agent.clock_behind)
+    "Findings about a clock that is slow beside the record."
+    yield from clock_findings(agent.clock_lag_s)
 
 # %% ../nbs/17f_health.ipynb #de3187d7
 def check_folders(agent):

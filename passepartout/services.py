@@ -78,7 +78,7 @@ class Fields(Registries):
         self.foci, self.sights = Foci(journal), Outlook(settings.privacy_filter_tags, settings.context_budget)
         self.earlier: tuple = None, None, (), Sight()    # what was seen of a conversation: up to which exchange, in which size, and the view
         self.exact_form: Callable[[Signal], dict | None] | None = None
-        self.health, self.clock_behind = "unknown", 0.0
+        self.health, self.clock_lag_s = "unknown", 0.0
         self.diagnostics: list[Any] = []                 # what the doctor found
         self.journal_verdict: Any = None
         self.unknown_effects: list[dict] = []            # these five are what an earlier process left

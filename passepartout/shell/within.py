@@ -77,9 +77,9 @@ def lines_to(words: Sequence[str]) -> list[str]:
     "The words of a command that its program may hand on to a shell as whole lines."
     name = words[0].rpartition("/")[2] if words else ""
     if name not in TAKE_LINES and name not in BY_OPTION: return []
-    behind = lambda word, before: _OPTION.fullmatch(before) or word[:1] == "-" and (found := _OPTION.match(word)) and len(found[0]) < len(word)
+    is_line = lambda word, before: _OPTION.fullmatch(before) or word[:1] == "-" and (found := _OPTION.match(word)) and len(found[0]) < len(word)
     lines = [(at, word[_OPTION.match(word).end():] if word[:1] == "-" and _OPTION.match(word) else word) for at, (before, word) in enumerate(zip(words[:63], words[1:64]), 2)
-             if any(map(str.isspace, word)) and (name in TAKE_LINES or behind(word, before))]
+             if any(map(str.isspace, word)) and (name in TAKE_LINES or is_line(word, before))]
     return [" ".join([line, *map(shlex.quote, words[at:at + 64] if name == "env" else ())]) for at, line in lines]
 
 # %% ../../nbs/shell/within.ipynb #364cd362
