@@ -101,7 +101,7 @@ _BASE64 = Regex(r"[A-Za-z0-9+/]{38,}={0,2}")            # a slash in forty such 
 _HEX = Regex(r"(?i)(0x|sha\d+[:-])?[0-9a-f]+")
 _UUID = Regex(r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-_PLAIN = Regex(r"(?:[a-z]{1,16}[_-]){0,3}[a-z]{4,40}")      # words in quotes behind `password =`
+_PLAIN = Regex(r"(?:[a-z]{1,16}[_-]){0,3}[a-z]{4,40}")      # words in quotes after `password =`
 _CAMEL = Regex(r"[A-Za-z]{8,}")                             # the same with capitals in it
 
 _JOINED_WORDS = Regex(r"(?=.*[A-Z])(?:[A-Za-z]{1,12}-){3,}[A-Za-z]{1,12}")         # four words or more, with capitals among them

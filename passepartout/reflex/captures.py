@@ -241,7 +241,7 @@ def capture(request: Request) -> dict | None:
     return propose_capture(kind, text if colon else _CALLED.sub("", text, count=1), file, request.today)
 
 # %% ../../nbs/reflex/captures.ipynb #fa5cd77f
-GERMAN_JOINTS = frozenset("am um im bis ab zum".split())           # behind one of these an English title does not end
+GERMAN_JOINTS = frozenset("am um im bis ab zum".split())           # after one of these an English title does not end
 _LETTERS = {"high": "A", "highest": "A", "top": "A", "urgent": "A", "important": "A", "medium": "B", "normal": "B", "middle": "B",
             "low": "C", "lowest": "C", "a": "A", "b": "B", "c": "C", "1": "A", "2": "B", "3": "C"}
 _COOKIE = Regex(r"\s*\[#([A-Za-z])\]\s*")

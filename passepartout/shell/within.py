@@ -313,7 +313,7 @@ def leads_on(text: str) -> bool:
     "May what one command of a line says reach another one: by a pipe, a file, a substitution, a function?"
     if _LEADS.search(text): return True
     parts = re.split(r"[;|&\n]", text) if "sed" in text else ()
-    return any((named := _SED.search(part)) and _IN_PLACE.search(part, named.end()) for part in parts)           # in one expression a thousand `sed` would be looked behind again and again
+    return any((named := _SED.search(part)) and _IN_PLACE.search(part, named.end()) for part in parts)           # in one expression a thousand `sed` would be looked at again and again
 
 # %% ../../nbs/shell/within.ipynb #29f41c48
 def texts_said(text: str, known: Mapping[str, str | None]) -> list[str]:
