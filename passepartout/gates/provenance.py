@@ -138,7 +138,7 @@ class Provenance(Single):
         return seen[3]
 
     def under_influence(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
-        "The same for a plan."
+        "The gate for a plan: it is asked about as a whole when nobody answers for what it was made from."
         if pick(action.payload, "resume") is not None: return action
         if all((tool := self.tools.get(name)) is not None and tool.effects.looks_only for name, _ in calls_in(action.payload.get("steps"))): return action
         if (label := self.influence_of(signal)).origin in TRUSTED:

@@ -359,7 +359,7 @@ def say_days(text: str) -> str:
 
 # %% ../../nbs/indexing/08i_query.ipynb #b95d2832
 def say_side(query: str) -> str:
-    "The same for filters side by side, none of which is one of several; empty for more than that."
+    "Filters side by side in words, none of which is one of several; empty for more than that."
     told, negative = [], False
     for leaf in read_tokens(query):
         if leaf == "NOT": negative = True; continue

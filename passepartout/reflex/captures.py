@@ -187,7 +187,7 @@ def task_parts(line: str, today: date) -> tuple[str, str | None, When | None]:
 
 # %% ../../nbs/reflex/captures.ipynb #c1eb3b33
 def repeated_parts(line: str, today: date) -> tuple[str, str | None, When | None, str]:
-    "The same, with the repeater of a line that ends in `every monday`."
+    "What `task_parts` finds in a line, with the repeater of one that ends in `every monday`."
     rest, tail_file = take_file(line)
     bare, repeat, first = split_repeat(rest, today)
     if not repeat: return *task_parts(line, today), ""
