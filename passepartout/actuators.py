@@ -45,7 +45,7 @@ class ActuatorRegistry:
     def _missing(self, name): raise KeyError(name)
 
     def get(self, name: str) -> Callable | None:
-        "A function that takes a clearance, for whoever looks an actuator up; `None` when there is none."
+        "A function that takes a clearance, for code that looks an actuator up; `None` when there is none."
         return refuse_uncleared(name) if name in self else None
 
     def cleared(self, name: str, cleared: Cleared) -> Actuator:
@@ -56,7 +56,7 @@ class ActuatorRegistry:
 
 # %% ../nbs/16d_actuators.ipynb #1fb3c545
 def refuse_uncleared(name: str) -> Callable:
-    "What stands in place of the function of actuator `name` for whoever calls it directly: it raises `GateError`."
+    "What stands in place of the function of actuator `name` for code that calls it directly: it raises `GateError`."
     def refused(*args, **kwargs):
         raise GateError(f"Actuator {name} was called directly. Actions run only with a clearance from the gate chain; propose the "
                         "action instead.", gate_name="verify")

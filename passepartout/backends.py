@@ -66,7 +66,7 @@ def passed_over(agent, context: Any, whom: list[tuple[str, str]]) -> None:
 EXHAUSTED = "Neural cascade failure: all providers are exhausted: "
 
 def exhausted(failures: list[tuple[str, str]], context: Any) -> Signal:
-    "Signal the `LLMError` and build the message for whoever asked."
+    "Signal the `LLMError` and build the message for the caller."
     told = "; ".join(f"{name}: {why}" for name, why in failures) or "no provider is set up"
     text = f"{EXHAUSTED}{told.rstrip('.')}."
     signal_condition(LLMError(text, provider=failures[-1][0] if failures else None, cascade=tuple(n for n, _ in failures),

@@ -56,7 +56,7 @@ def run(args: list[str]) -> int:
     go_on_unread()
     try:
         if args == ["--version"]: print(version(), flush=True); return 0
-        if unnamed(args): return told("--memex names no folder: what stands behind it is empty. A variable that was never set looks like that.", 2)
+        if unnamed(args): return told("--memex names no folder: what stands after it is empty. A variable that was never set looks like that.", 2)
         begin()
         speak_plainly()
         if (trouble := plain_daemon(args)) is not None: return told(trouble, 5) if trouble else 0

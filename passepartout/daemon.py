@@ -90,7 +90,7 @@ class Settled(Following):
         for task in self.porters: task.cancel()
         self.porters = self.open_ways() if agent.settings.gateway else []
         if agent.upkeep is not None: agent.upkeep.lost.append(self.missed)
-        agent.watch(lambda kind, body, turn: self.unshown.add(body["approval"]) if kind == "job-ask" else None)       # whoever looks next sees its code
+        agent.watch(lambda kind, body, turn: self.unshown.add(body["approval"]) if kind == "job-ask" else None)       # the next who looks sees its code
         self.tell_about(agent)
         asyncio.get_running_loop().call_later(1.0, self.follow, agent)
         for finding in agent.diagnostics: self.log("finding", "warning", what=finding.what, fix=finding.fix)

@@ -84,7 +84,7 @@ def without_quotes(text: str, quoted: list[str], acted: bool = False) -> str:
     plain = " ".join(text.split())
     found = [error for error in quoted if (begun := " ".join(error.split())[:40]) and begun in plain]
     if not found: return text
-    before = "What had been done by then stays done, and what came behind it failed" if acted else "That failed"
+    before = "What had been done by then stays done, and what came after it failed" if acted else "That failed"
     return f"({before}: {in_our_words(found[0])}. The person was told how.)"
 
 # %% ../nbs/17a_exchanges.ipynb #98ab3a6a

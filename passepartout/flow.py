@@ -119,7 +119,7 @@ def only_looks(tool: Tool, given: Mapping[str, Value]) -> bool:
 
 # %% ../nbs/14c_flow.ipynb #5a0e57a3
 def whose(tool: Tool, parameter: Parameter, data: Any, label: Callable[[Any], Label]) -> Value:
-    "An argument with the label of whoever said it; of a list, part by part. A default of ours is nobody's choice, one of somebody else's tool its own word."
+    "An argument with the label of the one who said it; of a list, part by part. A default of ours is nobody's choice, one of somebody else's tool its own word."
     if data == parameter.default or data is False and parameter.default is None:
         if not tool.foreign: return Value(data, PERSON)
         if not is_trusted(label(data)): return Value(data, Label("network", sources=(tool.name,)))

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/inifile.html.md"""
 # %% auto #0
 __all__ = ['Name', 'Share', 'Money', 'Tokens', 'Agreement', 'VERDICTS', 'STRICTEST', 'read_number', 'read_switch', 'read_path',
            'tool_key', 'read_permissions', 'items', 'read_amount', 'read_agreement', 'read_value', 'read_date',
-           'read_word', 'file_lines', 'read_small']
+           'read_word', 'file_lines', 'config_text']
 
 # %% ../nbs/03a_inifile.ipynb #5b97aae3
 import math, os, re, stat
@@ -154,7 +154,7 @@ def file_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
         yield number, section, name.strip() if equals else "", value if equals else line
 
 # %% ../nbs/03a_inifile.ipynb #70284635
-def read_small(path: Path, private: bool = False, own: bool = False) -> str | None:
+def config_text(path: Path, private: bool = False, own: bool = False) -> str | None:
     "The text of a configuration file, None when there is none. PassepartoutError when it cannot or may not be read."
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

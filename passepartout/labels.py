@@ -115,7 +115,7 @@ def joined(values: Iterable[Value]) -> Label:
 
 # %% ../nbs/03b_labels.ipynb #a9360f59
 def chosen_by(values: Iterable[Value]) -> Label:
-    "The label of whoever decided which values these are, down to their last part."
+    "The label of those who decided which values these are, down to their last part."
     return reduce(Label.join, map(_chosen, values), PERSON)
 
 # %% ../nbs/03b_labels.ipynb #0ceff6ea
@@ -130,7 +130,7 @@ def parts_in(value: Value) -> Iterable:
 
 # %% ../nbs/03b_labels.ipynb #5a72cb38
 def kept_by(value: Value) -> Label:
-    "The label of whoever decided how many items a list has, or which keys a record: of one that was put together, whoever chose it; of a result, whoever answers for its form."
+    "The label of those who decided how many items a list has, or which keys a record: who chose one that was put together, who answers for the form of a result."
     if any(isinstance(each, Value) for each in parts_in(value)):
         return value.chosen
     own = value.sure if value.shape is not None and not isinstance(value.shape, str) else value.label

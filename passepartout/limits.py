@@ -131,7 +131,7 @@ async def in_thread(fn: Callable, *args, **kwargs) -> Any:
         except BaseException as error:
             outcome = (done.set_exception, RuntimeError(f"{type(error).__name__} in a thread that may not end the program"))
         try: loop.call_soon_threadsafe(finish, *outcome)
-        except RuntimeError: pass                        # the loop is gone, and with it whoever waited
+        except RuntimeError: pass                        # the loop is gone, and with it the task that waited
     threading.Thread(target=work, daemon=True, name=f"passepartout-{getattr(fn, '__name__', 'call')}").start()
     return await done
 

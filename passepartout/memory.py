@@ -254,7 +254,7 @@ def load(memory: Memory) -> int:
 
 # %% ../nbs/07_memory.ipynb #cb51080b
 def repaired(found: Mapping[str, MemoryObject]) -> dict[str, MemoryObject]:
-    "The same objects with parents and children in step: lists keep their order, whoever was not listed comes last."
+    "The same objects with parents and children in step: lists keep their order, a child that was not listed comes last."
     below: dict[str | None, list[str]] = {}
     for ident, each in found.items():
         below.setdefault(each.parent_id if each.parent_id in found else None, []).append(ident)

@@ -245,4 +245,4 @@ def recover(agent: Any) -> None:
     agent.unbegun += given_in_vain(agent)
     agent.journal_verdict = agent.journal.verify()
     newest = agent.journal.records(limit=1, newest=True)
-    agent.clock_behind = max(0.0, newest[0]["at"] - time.time()) if newest else 0.0
+    agent.clock_lag_s = max(0.0, newest[0]["at"] - time.time()) if newest else 0.0

@@ -26,7 +26,7 @@ def without(message: Mapping, fields: frozenset[str]) -> dict:
 
 # %% ../nbs/15_perceive.ipynb #7c19865b
 def receive(message: Any, *, source: str, session: str, label: Label = NETWORK) -> Signal:
-    "A signal from outside: only type, payload, target and focus are taken from `message`; channel and label come from whoever received it. Raises `ProtocolError`."
+    "A signal from outside: only type, payload, target and focus are taken from `message`; channel and label come from the part that received it. Raises `ProtocolError`."
     if isinstance(message, Signal): message = message.as_dict()
     if isinstance(message, str): message = read_plist(message)
     if not isinstance(message, Mapping): raise ProtocolError("A message is one property list.")

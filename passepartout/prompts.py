@@ -118,7 +118,7 @@ def last_base(file: Any, size: int) -> tuple[str, str]:
 
 # %% ../nbs/17ab_prompts.ipynb #8739f3ec
 class Base(NamedTuple):
-    "The last base of a file, how the file was left by whoever knows it, and how long it was when the base was looked for."
+    "The last base of a file, how the file was left by the process that knows it, and how long it was when the base was looked for."
     name: str = ""
     text: str = ""
     left: tuple = ()

@@ -119,7 +119,7 @@ FIELDS = frozenset(Signal.model_fields) | AUTHORITY
 
 
 def validate_message(message: Any) -> Any:
-    "The same message, when it has the shape of one. ProtocolError says what is wrong with it."
+    "`message` as it is, when it has the shape of one. ProtocolError says what is wrong with it."
     if not isinstance(message, (Mapping, Message)):
         raise ProtocolError("A message is one property list such as (:TYPE :EVENT :PAYLOAD (:SENSOR :USER-INPUT :TEXT \"…\")).", message)
     given = message.as_dict() if isinstance(message, Message) else message

@@ -78,7 +78,7 @@ class Fields(Registries):
         self.foci, self.sights = Foci(journal), Outlook(settings.privacy_filter_tags, settings.context_budget)
         self.earlier: tuple = None, None, (), Sight()    # what was seen of a conversation: up to which exchange, in which size, and the view
         self.exact_form: Callable[[Signal], dict | None] | None = None
-        self.health, self.clock_behind = "unknown", 0.0
+        self.health, self.clock_lag_s = "unknown", 0.0
         self.diagnostics: list[Any] = []                 # what the doctor found
         self.journal_verdict: Any = None
         self.unknown_effects: list[dict] = []            # these five are what an earlier process left
@@ -147,7 +147,7 @@ class Thinking(Telling):
 class Services(Thinking):
     "What the stages say, and what is shown while it is being said."
     def draft_of(self, signal: Any) -> Any:
-        "A draft for whoever reads along in the session of `signal`; `None` when nobody does."
+        "A draft for those who read along in the session of `signal`; `None` when nobody does."
         if not self.listeners or not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None: return None
         reading = [fn for session, fn in self.listeners if session == turn.session]
         if not reading: return None
@@ -155,7 +155,7 @@ class Services(Thinking):
         def show(text: str) -> None:
             for fn in reading:
                 try: fn(text)
-                except Exception: self.listeners[:] = [each for each in self.listeners if each[1] is not fn]      # as with whoever watches
+                except Exception: self.listeners[:] = [each for each in self.listeners if each[1] is not fn]      # as with those who watch
         return Draft(self, signal, turn, show)
 
 # %% ../nbs/17d_services.ipynb #5130b472

@@ -21,7 +21,7 @@ from typing import Any
 
 import passepartout
 from .conditions import PassepartoutError
-from .inifile import (STRICTEST, VERDICTS, Agreement, Money, Name, Share, Tokens, file_lines, read_permissions, read_small, read_value,
+from .inifile import (STRICTEST, VERDICTS, Agreement, Money, Name, Share, Tokens, file_lines, read_permissions, config_text, read_value,
                                   tool_key)
 from .records import record
 from .tuples import NamedTuple
@@ -224,7 +224,7 @@ def working_dir() -> Path | None:
 def packaged_text() -> str:
     "The defaults that came with the program. Raises `PassepartoutError`."
     package = Path(passepartout.__file__).parent
-    text = read_small(package / "settings.ini") or read_small(package.parent / "settings.ini")
+    text = config_text(package / "settings.ini") or config_text(package.parent / "settings.ini")
     if text is None:
         raise PassepartoutError("The packaged settings.ini is missing, so this installation is damaged. Install passepartout again.")
     return text
@@ -316,7 +316,7 @@ def own_keys(variables: Mapping[str, str]) -> dict[str, str]:
 def lay_dotenv(draft: Draft, path: Path) -> dict[str, str]:
     "Put the `.env` on top, unless others can read it; returns what in it is not a setting."
     try:
-        text = read_small(path, private=True) or ""
+        text = config_text(path, private=True) or ""
     except PassepartoutError as error:
         draft.warnings.append(error.message)
         return {}
@@ -351,7 +351,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, environ: Mappin
     draft, personal = Draft(home), config / "passepartout" / "settings.ini"
     lay_layer(draft, ini_entries(packaged_text(), "default", home))
     lay_layer(draft, [Entry(f"{kind}_dir", xdg_dir(kind, environ, home), "XDG base directory", home) for kind in ("state", "cache")])
-    lay_layer(draft, ini_entries(said := read_small(personal, own=True) or "", str(personal), home))
+    lay_layer(draft, ini_entries(said := config_text(personal, own=True) or "", str(personal), home))
     secrets = lay_dotenv(draft, personal.with_name(".env"))
     lay_layer(draft, variable_entries(environ, "environment", here))
     lay_layer(draft, [Entry("config_dir", config, "XDG base directory", here)])

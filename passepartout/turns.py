@@ -93,7 +93,7 @@ class Turn(Begun):
 
 # %% ../nbs/17a_turns.ipynb #2d919f31
 class Noting(Conversations):
-    "The open turns of one agent: what is noted in each goes into its batch, and to whoever watches."
+    "The open turns of one agent: what is noted in each goes into its batch, and to those who watch."
     def __init__(self, journal):
         super().__init__(journal)
         self.open, self.watchers, self._last, self.echoes = {}, [], (None, None), Echoes(journal)
@@ -108,7 +108,7 @@ class Noting(Conversations):
         return turn
 
     def note(self, signal: Signal, kind: str, body: dict) -> None:
-        "Put a record into the batch of the turn, and show it to whoever watches."
+        "Put a record into the batch of the turn, and show it to those who watch."
         turn = self.of(signal)
         if turn is not None: turn.batch.record(kind, body)
         if self.watchers:
@@ -233,7 +233,7 @@ class Writing(Opening):
 
 # %% ../nbs/17a_turns.ipynb #ffdb620a
 class Turns(Writing):
-    "The open turns of one agent, written to its journal, shown to whoever watches."
+    "The open turns of one agent, written to its journal, shown to those who watch."
     def heed_answer(self, turn: Turn, told: str) -> None:
         "Remember the places in an answer that was given under the influence of a stranger."
         if turn.label is not PERSON and is_strange(turn.label): return self.heed(turn, turn.label, told)

@@ -99,7 +99,7 @@ def test_what_the_shell_makes_of_it_counts_in_a_line_that_goes_to_a_shell(form, 
 
 
 @pytest.mark.parametrize("line", ["eval \"rm -rf \\$(echo /usr)\"", "eval \"\\$'\\\\x72m' -rf /usr\"", "x=/usr; eval \"rm -rf \\$x\""])
-def test_and_behind_a_backslash_in_quotes(line, roots): assert level(line, roots) == DENY, line
+def test_and_after_a_backslash_in_quotes(line, roots): assert level(line, roots) == DENY, line
 
 
 @pytest.mark.parametrize("line", ["x=build; (rm -rf $x)", "for d in a b; do rm -rf \"$d\"; done &", "ls /usr | (rm -rf \"$BUILD\")", "f() { rm -rf \"$1\"; }; f src; ls /usr", "(cd /usr && ls); rm -rf src", "x=/tmp/y; (rm -rf $x)", "read d < a; rm -rf \"src/$d\"", "PREFIX=/usr; ./configure --prefix=$PREFIX; rm -rf build &", "rm -rf $(cat a) &", "rm -rf \"$TMPDIR/build\" &", "{ ls; } >> \"$top/.ci/log\""])
@@ -161,7 +161,7 @@ def test_a_heap_of_such_pieces_is_looked_at_in_time_and_breaks_nothing(roots, se
 
 
 @pytest.mark.parametrize("line", ["while true; do ! export 'a[$(rm -rf /usr)]=1'; done", "if ! unset 'a[$(rm -rf /usr)]'; then ls; fi", "env A=1 python3 <<< 'import os; os.system(\"rm -rf /usr\")'", "nice -n 5 timeout 5 printf 'rm -rf /usr' | sh"])
-def test_what_stands_behind_a_word_of_the_shell_counts(line, roots): assert level(line, roots) == DENY, line
+def test_what_stands_after_a_word_of_the_shell_counts(line, roots): assert level(line, roots) == DENY, line
 
 
 @pytest.mark.parametrize("line", ["awk -v c='rm -rf /usr' 'BEGIN{system(c)}'", "awk 'BEGIN{system(ARGV[1])}' 'rm -rf /usr'", "date '+rm -rf /usr' | sh", "grep 'rm -rf /usr' log | sh", "find . -printf 'rm -rf /usr\\n' | sh", "git log --format='rm -rf /usr' | sh", "seq -f 'rm -rf /usr' 1 | bash",
@@ -350,7 +350,7 @@ def test_one_long_word_is_read_in_proportion_to_it(sign, roots):
     assert time.thread_time() - begun < 8
 
 
-def test_a_name_behind_signs_and_a_line_end_is_seen(roots):
+def test_a_name_after_signs_and_a_line_end_is_seen(roots):
     assert level("tool 'x!\nrm' -rf /usr", roots) == DENY
     assert level("tool 'a!b\nc!rm' -rf /usr", roots) == DENY
 

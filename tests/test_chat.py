@@ -159,7 +159,7 @@ def test_ask_approve_deny_undo(chat, tmp_path):
     assert "take care of Ana" in history and "/pending" in history and code not in history
 
 
-def test_what_is_said_behind_a_no_goes_on(chat, tmp_path):
+def test_what_is_said_after_a_no_goes_on(chat, tmp_path):
     inbox = tmp_path / "memex" / "inbox.org"
     terminal = chat("\n---\n".join([CAPTURE, CAPTURE.replace("Ana", "Rui"), "Ana it is, then."]))
     code = re.search(r"/deny ([a-z0-9]{6})", terminal.say("take care of them"))[1]

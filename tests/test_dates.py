@@ -69,7 +69,7 @@ def test_two_dates_make_a_span_or_a_reason(first, last):
 
 
 @given(st.sampled_from(["call Ana", "pay 3.11 to Pohl", "buy für Nele 🧦", "read コンビニ人間", "ask: why?"]), days, st.sampled_from(["by", "on", ""]))
-def test_a_title_survives_the_date_behind_it(title, day, word):
+def test_a_title_survives_the_date_after_it(title, day, word):
     rest, when = split_when(f"{title} {word} {day}", TODAY)
     assert rest == title and when.day == day and when.kind == ("deadline" if word == "by" else "scheduled")
 

@@ -109,7 +109,7 @@ def test_the_inbox_is_the_file_that_notes_go_to_also_beside_a_heading_of_that_na
 
 
 @pytest.mark.parametrize("line", ["priority of paint B", "priority B for paint", "prio b for paint the door", "set the priority of paint to B", "paint the door has priority B"])
-def test_a_priority_may_stand_before_or_behind_what_has_it(tmp_path, line):
+def test_a_priority_may_stand_before_or_after_what_has_it(tmp_path, line):
     answers, files = play(tmp_path, {"a.org": "* TODO Paint the door\n"}, line)
     assert files["a.org"] == "* TODO [#B] Paint the door\n", answers
 
@@ -156,7 +156,7 @@ def test_a_day_around_a_task_is_its_day_and_no_part_of_its_title(tmp_path, line,
     assert files.get("inbox.org") == f"* TODO {title}\nSCHEDULED: <{day}>\n", answers
 
 
-def test_an_hour_behind_a_week_is_none_of_today(tmp_path):
+def test_an_hour_after_a_week_is_none_of_today(tmp_path):
     answers, files = play(tmp_path, {"a.org": "* x\n"}, "nächste Woche Friseur um 10")
     assert set(files) == {"a.org"} and "today" not in answers[0], answers
 

@@ -143,7 +143,7 @@ def test_two_lists_of_nearly_one_name_are_offered_and_the_chosen_one_is_written(
     assert ("bread" in files["Shopping.md"]) == (answers[0].split("\n")[2].startswith("2. “Shopping” "))
 
 
-def test_a_place_behind_a_title_in_quotes_is_asked_about(tmp_path):
+def test_a_place_after_a_title_in_quotes_is_asked_about(tmp_path):
     (answer,), files = play(tmp_path, {"trips/rome.org": "* Rome\n"}, 'create a note "Holiday plans" in trips')
     assert "Name the file" in answer and files == {"trips/rome.org": "* Rome\n"}
 
@@ -206,7 +206,7 @@ def test_more_of_everyday_german(tmp_path, line, said):
 AGENDA = "#+TODO: TODO NEXT WAIT | DONE CANX\n* Home\n** NEXT Report\n** WAIT Answer\n"
 
 
-def test_a_task_goes_under_the_heading_that_was_named_behind_it(tmp_path):
+def test_a_task_goes_under_the_heading_that_was_named_after_it(tmp_path):
     answers, files = play(tmp_path, {"todo.org": AGENDA}, "todo buy stamps under home", "yes", "todo read under the tree", "cancel the report", "next actions", "tasks in state WAIT")
     assert "“add a task under home: buy stamps”" in answers[0] and "** TODO buy stamps\n" in files["todo.org"] and "* TODO read under the tree" in files["inbox.org"], answers
     assert "** CANX Report" in files["todo.org"] and "todo:next" in answers[4] + "todo:next" and "Answer [WAIT]" in answers[5], answers
@@ -326,7 +326,7 @@ def test_who_changes_several_or_their_mind(tmp_path, lines, days):
     assert files["Daily/2026-11-19.md"] == f"# 2026-11-19\n- [ ] Call plumber {'' if '📅' in days[0] else '📅 '}{days[0]}\n- [ ] Fix bike 📅 {days[1]}\n", told
 
 
-def test_a_keyword_behind_a_place_makes_a_task_of_it(tmp_path):
+def test_a_keyword_after_a_place_makes_a_task_of_it(tmp_path):
     told, files = play(tmp_path, {"pages/Garden.md": "- # Plan\n\t- TODO Order seeds\n", "journals/2026_11_18.md": "- x\n"}, "add to garden: TODO prune roses")
     assert "TODO prune roses" in files["pages/Garden.md"] and "could not" not in told[0]
 
@@ -423,7 +423,7 @@ def test_a_page_of_logseq_is_read_by_its_name_and_what_is_open_was_not_done(tmp_
 
 
 @pytest.mark.parametrize("line, page, text", [("mark read paper as now", "journals/2026_11_19.md", "- NOW Read paper"), ("mark call the bank as doing now", "journals/2026_11_19.md", "- DOING Call the bank"), ("mark sort the photos as later please", "journals/2026_11_18.md", "- LATER Sort")])
-def test_now_is_a_state_behind_as(tmp_path, line, page, text):
+def test_now_is_a_state_after_as(tmp_path, line, page, text):
     told, files = play(tmp_path, GRAPH, line)
     assert text in files[page], told
 
@@ -433,7 +433,7 @@ def test_an_english_word_is_no_german_participle(tmp_path, line): assert "“don
 
 
 @pytest.mark.parametrize("line", ["for 2 hours", "for Ana", "for the kids", "for 3 people"])
-def test_what_is_no_day_behind_for_changes_nothing(tmp_path, line):
+def test_what_is_no_day_after_for_changes_nothing(tmp_path, line):
     told, files = play(tmp_path, {"a.org": "* x\n"}, "todo cook dinner tomorrow", line)
     assert files["inbox.org"] == "* TODO cook dinner\nSCHEDULED: <2026-11-20 Fri>\n", told
 
@@ -659,7 +659,7 @@ def test_what_is_unfinished_is_open(tmp_path, line):
 
 BILL = {"a.org": "#+TODO: TODO NEXT DELEGATED WAITING(w@) | DONE\n* TODO Pay the bill\nDEADLINE: <2026-11-22 Sun> SCHEDULED: <2026-11-20 Fri>\n* NEXT Write\n* DELEGATED Call\n* TODO Garlic\n"}
 
-def test_a_plan_behind_the_deadline_is_asked_about(tmp_path):
+def test_a_plan_after_the_deadline_is_asked_about(tmp_path):
     answers, files = play(tmp_path, BILL, "postpone the bill to monday")
     assert files == BILL and "due Sunday 22 November" in answers[0]
     assert "DEADLINE: <2026-11-23 Mon>" in play(tmp_path / "b", BILL, "move the bill to monday", "yes")[1]["a.org"]
@@ -671,7 +671,7 @@ def test_a_plan_behind_the_deadline_is_asked_about(tmp_path):
 def test_states_are_asked_for_in_plain_words(tmp_path, line, told): assert told in play(tmp_path, BILL, line)[0][0]
 
 
-def test_a_state_takes_a_note_behind_a_colon(tmp_path):
+def test_a_state_takes_a_note_after_a_colon(tmp_path):
     answers, files = play(tmp_path, BILL, "mark garlic as waiting: frost until december")
     assert "* WAITING Garlic\n" in files["a.org"] and "\\\\\n  frost until december" in files["a.org"], (answers, files)
 
@@ -732,7 +732,7 @@ def test_of_several_things_for_a_list_those_that_are_not_there_are_offered(tmp_p
     assert "“add cheese to shopping; add ham to shopping”" in answers[0] and files["shopping.md"] == "# Shopping\n- [ ] milk\n- [ ] cheese\n- [ ] ham\n", answers
 
 
-def test_a_line_behind_a_list_is_an_item_and_no_part_of_the_last_one(tmp_path):
+def test_a_line_after_a_list_is_an_item_and_no_part_of_the_last_one(tmp_path):
     notes = {"nele.md": "# Nele\n- shoe size: 34\n- nuts\n", "ana.md": "# Ana\n* figs\n  and dates\n", "bo.md": "# Bo\nTall.\n", "t.org": "* Tom\n- tea\n"}
     _, files = play(tmp_path, notes, "add to nele: blue jacket", "add to ana: tea", "add to bo: thin", "add to tom: milk")
     assert files == {"nele.md": "# Nele\n- shoe size: 34\n- nuts\n- blue jacket\n", "ana.md": "# Ana\n* figs\n  and dates\n\ntea\n", "bo.md": "# Bo\nTall.\nthin\n", "t.org": "* Tom\n- tea\nmilk\n"}
@@ -1052,7 +1052,7 @@ def test_one_more_thing_goes_on_the_list_on_which_the_last_one_was_put(tmp_path,
 
 
 @pytest.mark.parametrize("line", ["me too", "und tschüss", "also, what is due?", "and thanks", "ich auch", "and on friday", "no"])
-def test_a_word_behind_a_list_that_is_no_thing_is_not_offered_for_it(tmp_path, line):
+def test_a_word_after_a_list_that_is_no_thing_is_not_offered_for_it(tmp_path, line):
     answers, files = play(tmp_path, {"Shopping.md": "# Shopping\n- [ ] bread\n"}, "add butter to the shopping list", line)
     assert "to Shopping" not in answers[1], answers
 

@@ -162,7 +162,7 @@ def test_the_yes_that_came_with_a_grant_is_used_up_by_what_it_did(memex):
     finally: agent.run(agent.close())
 
 
-def test_words_behind_a_code_that_mean_nothing_are_no_yes(memex):
+def test_words_after_a_code_that_mean_nothing_are_no_yes(memex):
     agent = boot(memex)
     try:
         pending = ask(agent)

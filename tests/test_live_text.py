@@ -228,7 +228,7 @@ PIECES = ["![", "![", "[", "]", "](", "](", "(", ")", "<", ">", "http://e.x", "/
 
 
 @pytest.mark.parametrize("text", ["> ![x](\n> http://e.x/y.png)\n", "> ![x](\n> <http://e.x/y.png>\n> 'a')\n", "> [y]:\n> http://e.x\n\n![x][y]\n", "> ![x][a\n> y]\n\n[a y]: http://e.x\n", "![x][a b]\n\n[a\nb]: http://e.x\n", "![x][\\[y]\n\n[\\[y]: http://e.x\n", "![x][a\\]b]\n\n[a\\]b]: http://e.x\n"])
-def test_a_picture_is_found_over_the_lines_of_a_quotation_and_behind_any_name(text):
+def test_a_picture_is_found_over_the_lines_of_a_quotation_and_after_any_name(text):
     assert "<img" in MarkdownIt("commonmark").render(text) and orders_in("a.md", text)
 
 

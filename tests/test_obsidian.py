@@ -219,7 +219,7 @@ def seen_by_the_plug_in(line):
 
 
 @pytest.mark.parametrize("text, day", [("call Ana 9:30 ⏳ 2026-11-20", datetime(2026, 11, 20, 9, 30)), ("call Ana ⏳ 2026-11-20 09:30", datetime(2026, 11, 20, 9, 30)), ("call Ana ⏫ 09:30 📅 2026-11-20 #a", datetime(2026, 11, 20, 9, 30))])
-def test_an_hour_stands_before_the_sign_or_behind_the_day(text, day):
+def test_an_hour_stands_before_the_sign_or_after_the_day(text, day):
     outline = parse_note(f"- [ ] {text}\n", "x.md")
     (stamp,) = stamps(outline)
     assert (outline.nodes[1].title, datetime.combine(stamp.day, stamp.at)) == ("call Ana", day)
@@ -263,7 +263,7 @@ def test_a_sign_is_read_as_the_plug_in_reads_it(line, kind):
     assert (outline.nodes[1].priority == "A") == ("⏫" in line or "high" in line)
 
 
-def test_a_comma_behind_a_field_is_a_part_of_the_sentence_where_words_follow():
+def test_a_comma_after_a_field_is_a_part_of_the_sentence_where_words_follow():
     assert parse_note("- [ ] call (due: 2026-11-20), then go\n", "x.md").nodes[1].title == "call , then go"
     assert parse_note("- [ ] love ❤\ufe0f her\n", "x.md").nodes[1].title == "love ❤\ufe0f her"
 

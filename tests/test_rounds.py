@@ -282,7 +282,7 @@ async def test_what_came_of_a_yes_and_a_no_is_remembered(asked):
     assert "PERSON: no\nYOU: It was not done.\n" in earlier(agent)
 
 
-async def test_the_request_is_known_behind_the_second_yes(asked):
+async def test_the_request_is_known_after_the_second_yes(asked):
     agent = await asked(look("open"), look("open", "second box"), say("Both are open."))
     opens(agent)
     reply = await agent.handle("open both boxes")
@@ -290,7 +290,7 @@ async def test_the_request_is_known_behind_the_second_yes(asked):
     assert agent.prompts[-1][0].startswith("The person asked: open both boxes\n\nThe person approved")
 
 
-async def test_the_request_is_known_behind_a_yes_to_a_model_of_this_machine_that_had_read_something_private(asked):
+async def test_the_request_is_known_after_a_yes_to_a_model_of_this_machine_that_had_read_something_private(asked):
     "A model of this machine reads all notes, so nearly every turn of it is private."
     secret = lambda where: ToolResult("the money is in the clock", label=replace(TOOLS, private=True))
     for local in (True, False):

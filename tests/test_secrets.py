@@ -690,7 +690,7 @@ def test_what_a_gate_says_is_looked_through_and_its_silence_is_not():
 
 @pytest.mark.parametrize("text, secret", [
     ('const apiKey = "oops"', "oops"), ("SECRET_KEY = 'weak'", "weak"), ('config.clientSecret = "secretHardcodedString"', "secretHardcodedString"), ('session({ secret: "my-hardcoded-secret" })', "my-hardcoded-secret"), ("create(:user, password: 'asdf')", "asdf"), ("password : cackle!", "cackle!")])
-def test_a_plain_word_in_quotes_behind_a_telling_name_is_a_secret(text, secret):
+def test_a_plain_word_in_quotes_after_a_telling_name_is_a_secret(text, secret):
     assert secret not in Scanner().redact(text), text
 
 

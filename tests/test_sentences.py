@@ -124,7 +124,7 @@ def test_an_offer_is_taken_up_and_taken_back(tmp_path):
 
 
 @pytest.mark.parametrize("first", [("bins are out", "yes"), ("erledigt: Bins",)])
-def test_a_number_answers_the_question_behind_a_yes_and_a_german_sentence(tmp_path, first):
+def test_a_number_answers_the_question_after_a_yes_and_a_german_sentence(tmp_path, first):
     async def run():
         async with agent_on(tmp_path, {"house.org": HOUSE + "* TODO Bins out, yellow\n"}) as (agent, memex):
             for line in first: asked = await agent.handle(line)
@@ -609,7 +609,7 @@ def test_an_hour_that_corrects_another_is_in_the_nearer_half_of_the_day(at, text
     assert payload(text, around)["args"]["date"] == f"2026-11-26 {then}"
 
 
-def test_a_day_behind_a_list_is_no_list_and_a_journal_is_a_page():
+def test_a_day_after_a_list_is_no_list_and_a_journal_is_a_page():
     around = Surroundings(lambda: [parse_org("* Monday, 16 November 2026\n", "journal/2026-11-16.org"), parse_org("* Todo\n- [ ] x\n", "lists.org")])
     found = payload('add "call the school" to my todo list for monday', around)["args"]
     assert (found["title"], found["scheduled"]) == ("call the school", "2026-11-23")

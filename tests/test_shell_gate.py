@@ -303,7 +303,7 @@ def test_very_many_other_names_hold_nobody():
         assert time.process_time() - began < 2, unit
 
 
-def test_the_verb_of_git_is_no_word_behind_it(roots):
+def test_the_verb_of_git_is_no_word_after_it(roots):
     assert [level(text, roots) for text in ("git commit -m clean", "git commit -m reset -- a", "git -C src push --force", "git --unknown x push -f", "git -C push clean -f", "git -C clean status --foo")] == [ASK, ASK, CONFIRM, CONFIRM, CONFIRM, ASK]
 
 
@@ -917,7 +917,7 @@ def test_a_folder_that_git_passes_over_hides_no_repository_from_the_judge(memex,
 
 
 @pytest.mark.parametrize("text", ["git config user.name -l", "git config core.editor --system", "git config core.pager --name-only -l", "git config --show-origin core.editor -z", "ls -LR", "ls -lLR src", "ls --recursive -L", "du -L", "du -shL src", "ss 'state established'", "ss dst established", "ss established", "ss sport = :22 state established", "ss exclude 'listening or state'"])
-def test_an_option_behind_a_name_or_beside_another_one_may_mean_something_else(text, roots):
+def test_an_option_after_a_name_or_beside_another_one_may_mean_something_else(text, roots):
     assert level(text, roots) > READ
 
 

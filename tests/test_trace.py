@@ -199,7 +199,7 @@ def test_a_proposal_in_the_record_hides_nothing(begin, end):
         assert "4711 HARM" in shown and "fine" in shown and all(c == "\n" or c.isprintable() for c in shown), shown
 
 
-def test_a_reply_does_not_swallow_what_stands_behind_it():
+def test_a_reply_does_not_swallow_what_stands_after_it():
     for begin in ("\x1b]0;", "\x1bP1q", "\x1b_", "\x1b]8;;http://a"):
         assert clean(f"Paid.{begin}\nAnd the rest") .endswith("And the rest")
     assert clean("a\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\ b\x1b]0;title\x07c") == "alink bc"

@@ -244,7 +244,7 @@ def test_a_mistyped_memex_is_said_by_commands_that_need_no_notes(tmp_path, words
     assert command(tmp_path, *words, "--memex", str(tmp_path / "notes"))[0] == 0           # what was done there is on record, and can be looked at
 
 
-def test_a_line_behind_the_end_of_a_file_is_no_heading(tmp_path):
+def test_a_line_after_the_end_of_a_file_is_no_heading(tmp_path):
     (tmp_path / "notes").mkdir(); (tmp_path / "notes/a.org").write_text("* TODO Milk\n* TODO Bread\n")
     code, told = command(tmp_path, "done", "a.org:99")
     assert code == 1 and "a.org has 2 lines, and no line 99" in told and (tmp_path / "notes/a.org").read_text().count("TODO") == 2, told

@@ -23,7 +23,7 @@ from .purse import Call, Narrowed, Reckoning
 OVERHEAD = 1024           # tokens that a server may put around a question
 
 class Bill:
-    "One question under way. Whoever asks it says what came of it; who says nothing is charged the most."
+    "One question under way. The asker says what came of it; who says nothing is charged the most."
     usage: Usage | None
 
     def __init__(self, read: int, written: int): self.read, self.written, self.usage, self.state = read, written, None, "presumed"

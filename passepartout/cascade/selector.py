@@ -54,7 +54,7 @@ class Tiers:
         if "exact" in self.kinds and self.last[0] is not context and not self.quick(): self.last = context, await in_thread(self.judged, context)
 
     def judged(self, context: Any) -> str:
-        "The same, found out anew."
+        "The tier for a signal, found out anew."
         sensor = str(getattr(context, "sensor", None) or "").lower().lstrip(":")
         if "exact" in self.kinds and self.exact is not None and sensor in ("user-input", "tool-output") and self.exact(context) is not None:
             return self.kinds["exact"]

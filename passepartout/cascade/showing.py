@@ -36,7 +36,7 @@ def prompt_for(agent, backend: Backend, system_prompt: Prompt, context: Any, *si
 
 # %% ../../nbs/cascade/13i_showing.ipynb #0742de51
 def without_secrets(agent, backend: Backend, composed: Composed) -> Composed:
-    "The same, with references in the place of secrets."
+    "`composed` with references in the place of secrets."
     if backend.blind and backend.local or (vault := getattr(agent, "vault", None)) is None: return composed
     text = vault.scanner.redact(composed.text)
     if text is composed.text or text == composed.text: return composed

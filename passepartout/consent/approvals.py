@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/consent/approvals.html.md"""
 
 # %% auto #0
 __all__ = ['ALPHABET', 'TRIES', 'MOST_SHOWN', 'new_code', 'code_hash', 'shown_hash', 'PendingApproval', 'summarise',
-           'reason_given', 'set_in', 'preview_text', 'told_and_shown', 'Unconfirmed', 'phrase_of', 'confirms',
+           'reason_given', 'indented', 'preview_text', 'told_and_shown', 'Unconfirmed', 'phrase_of', 'confirms',
            'flight_plan', 'without_secrets', 'Waiting', 'Filing', 'Guarded', 'ApprovalDesk', 'approved_action',
            'approved_row']
 
@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import Any
 
 from ..conditions import PassepartoutError
-from ..lookalikes import looked_at
+from ..lookalikes import overlooked_in
 from ..messages import APPROVAL_REQUIRED, NOTHING, Action, ApprovalRequired, Signal, pick
 from ..outline.live import quieted
 from ..previews import Foreseen, for_channel, holds_private, visible
@@ -62,14 +62,14 @@ class PendingApproval:
 def summarise(action: Action) -> str:
     "An action in words: its explanation, then what would run, and what nobody sees in that."
     would = str(action.model_copy(update={"payload": {k: v for k, v in action.payload.items() if k != "explanation"}, "meta": {}}))
-    return "\n".join([*filter(None, [reason_given(action.payload)]), set_in(visible(would)), *looked_at(would, action.payload)])
+    return "\n".join([*filter(None, [reason_given(action.payload)]), indented(visible(would)), *overlooked_in(would, action.payload)])
 
 def reason_given(payload: Mapping) -> str:
     "The explanation that a proposal gives, in one line and cut; empty when it gives none."
     said = " ".join(str(payload.get("explanation") or "").split())
     return visible(brief(said, 300)) if said else ""
 
-def set_in(text: str) -> str:
+def indented(text: str) -> str:
     "`text` with two blanks before each line but the first."
     return text.replace("\n", "\n  ")
 

@@ -105,7 +105,7 @@ def unsaved_rows(memory: Memory) -> list:
 class Effects(Using):
     "The two durable records around every effect."
     def show_start(self, signal: Signal, cleared, *effects: str) -> None:
-        "Tell whoever watches that these effects begin now. The first of several does when the intents are recorded."
+        "Tell those who watch that these effects begin now. The first of several does when the intents are recorded."
         if not self.turns.watchers: return
         turn = self.turns.of(signal)
         for effect in effects: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id if turn else "")

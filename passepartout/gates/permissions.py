@@ -232,7 +232,7 @@ def call_verdict(mine: Permissions, action: Action, signal: Signal, tool: Tool, 
 
 # %% ../../nbs/gates/permissions.ipynb #96d500bd
 def unread(mine: Permissions, tool: Tool, action: Action) -> str:
-    "What is said besides to whoever wrote a command that cannot be taken apart; nothing when all can be."
+    "What is said besides to the author of a command that cannot be taken apart; nothing when all can be."
     said, args = mine.commands, pick(action.payload, "args") or NOTHING
     lost = said is not None and any(UNREADABLE in said(text).forms for name in tool.commands if isinstance(text := args.get(name), str))
     return "The command cannot be taken apart, so it may be what the rule is about: if it is not, write it in plain commands, without what only a shell can do. " if lost else ""

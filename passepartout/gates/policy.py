@@ -73,7 +73,7 @@ def policy_gate(most: int = 262_144):
 
 # %% ../../nbs/gates/policy.ipynb #a31eccbb
 def against_answer(action: Action) -> str | None:
-    "Why `action` is no answer, or `None`: it is the placeholder that the prompt shows, which a small model copies."
+    "Why `action` is not an answer, or `None`: it is the placeholder that the prompt shows, which a small model copies."
     return "The text is the example's placeholder. Put the text for the person in its place." if action.payload.get("text") == ANSWER_HERE else None
 
 # %% ../../nbs/gates/policy.ipynb #688dc108

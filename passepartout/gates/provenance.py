@@ -52,7 +52,7 @@ def touches(words: Words, value: Any) -> bool:
 _PORT = Regex(r"(?<=[\w\]]):\d{1,5}(?=/)")
 
 def is_named(place: str, words: Words, known: frozenset[str] = frozenset()) -> bool:
-    "Did the person name this place, or one that it lies in, in these words or in the settings? Who gives a link with a port names that page, and not its whole host."
+    "Did the person name this place, or one that it lies in, in these words or in the settings? A link with a port names that page, and not its whole host."
     texts = (words.texts,) if isinstance(words.texts, str) else words.texts
     named = set().union(*[named_in(_PORT.sub("", text)) for text in (*texts, *known)])
     return any(each in named for each in and_above(place))
@@ -138,7 +138,7 @@ class Provenance(Single):
         return seen[3]
 
     def under_influence(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
-        "The same for a plan."
+        "The gate for a plan: it is asked about as a whole when nobody answers for what it was made from."
         if pick(action.payload, "resume") is not None: return action
         if all((tool := self.tools.get(name)) is not None and tool.effects.looks_only for name, _ in calls_in(action.payload.get("steps"))): return action
         if (label := self.influence_of(signal)).origin in TRUSTED:

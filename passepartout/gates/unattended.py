@@ -29,7 +29,7 @@ def by_worker(journal: Any, signal: Signal) -> str:
 
 # %% ../../nbs/gates/unattended.ipynb #b70220b1
 def only_shows(tool: Tool | None) -> bool:
-    "Is it one of our own tools that read the notes, and reach nobody? A foreign one counts as doing its worst, so it is none."
+    "Is it one of our own tools that read the notes, and reach nobody? A foreign one counts as doing its worst, so it is not."
     return tool is not None and tool.effects.looks_only
 
 def only_looks(tools: ToolRegistry, action: Action) -> bool:

@@ -77,7 +77,7 @@ class Guarded(Loaded):
         "Fill a database that was made anew. What with, the index says."
 
     def once_more(self, work: Callable, *arguments: Any, fill: bool) -> Any:
-        "Do `work` with a database that was made anew. What it fails of then, it will not be made anew for again."
+        "Do `work` with a database that was made anew. A failure that happens then as well will not have it made anew again."
         try:
             self.replace()
             if fill: self.refill()

@@ -156,7 +156,7 @@ def minute_of(at: time | None) -> int | None:
 
 # %% ../../nbs/indexing/08g_entries.ipynb #1b0f6d57
 def time_of(minute: int | None) -> time | None:
-    "The other way."
+    "The time so many minutes from midnight; None for None."
     return None if minute is None else time(*divmod(minute, 60))
 
 # %% ../../nbs/indexing/08g_entries.ipynb #843cc8a1

@@ -140,7 +140,7 @@ def private_sections(index: Index, private: Sequence[str]) -> frozenset[int]:
 
 # %% ../../nbs/indexing/08j_finding.ipynb #85cd9a88
 def read_private(index: Index, private: Sequence[str]) -> Iterator[int]:
-    "The same, read anew."
+    "The numbers of the sections under one of the `private` tags, read from the index each time."
     marked = [tags for tags, in index.db.execute("SELECT DISTINCT tags FROM node WHERE tags > ''") if is_private(tags.split(), private)]
     if not marked: return
     within = set(index.db.execute("SELECT file, place FROM node WHERE tags IN (SELECT value FROM json_each(?))", (json.dumps(marked),)))

@@ -155,5 +155,5 @@ class Watching(Hearing):
         return self.fd in ready
 
     def ring(self) -> None:
-        "Wake whoever waits; from any thread."
+        "Wake the one that waits; from any thread."
         os.eventfd_write(self.bell, 1)

@@ -323,7 +323,7 @@ def shown_terms(leaves: Sequence[Leaf]) -> tuple[Term, ...]:
 
 # %% ../../nbs/indexing/08i_query.ipynb #89cae549
 def misread(query: str) -> str:
-    "A sentence about a word that looks like a filter and is none; empty when there is none."
+    "A sentence about a word that looks like a filter and is not one; empty when there is no such word."
     from difflib import get_close_matches                # for questions without an answer
     for name in re.findall(r"(?<!\S)-?([A-Za-z]{2,}):(?=[^\s/])", query):
         if name.lower() not in FIELDS and (near := get_close_matches(name.lower(), FIELDS, 1, 0.6)):
@@ -359,7 +359,7 @@ def say_days(text: str) -> str:
 
 # %% ../../nbs/indexing/08i_query.ipynb #b95d2832
 def say_side(query: str) -> str:
-    "The same for filters side by side, none of which is one of several; empty for more than that."
+    "Filters side by side in words, none of which is one of several; empty for more than that."
     told, negative = [], False
     for leaf in read_tokens(query):
         if leaf == "NOT": negative = True; continue

@@ -86,7 +86,7 @@ class Upkeep(Refreshing):
         self.looking.join(wait if self.leave is None else min(wait, HEARD))
 
     def follow(self) -> None:
-        "For whoever stays: read what is new now, and from then on whenever the kernel tells that something changed."
+        "For a process that stays: read what is new now, and from then on whenever the kernel tells that something changed."
         if self.leave is not None or self.ended.is_set(): return
         if not can_watch(): return self.glance(wait=0.0)
         loop, stop = asyncio.new_event_loop(), asyncio.Event()

@@ -121,7 +121,7 @@ class _Watch:
         self.take, self.idle, self.loop = take, idle, asyncio.get_running_loop()
         self.begun, self.last = False, 0.0
         self.timer: asyncio.TimerHandle | None = None
-        self.limit: Any = None              # an `asyncio.Timeout`, set by whoever waits
+        self.limit: Any = None              # an `asyncio.Timeout`, set by the caller
 
     def taken(self, data: Any) -> bool:
         "Hand a piece on; whether it was the last."

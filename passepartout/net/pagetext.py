@@ -70,10 +70,10 @@ def _next(html: str, at: int, seen: Visible) -> int:
     "Read what begins with the `<` at `at`; gives where to go on, and the end of the page when it has no end itself."
     sign = html[at + 1:at + 2]
     if sign in ("!", "?") and sign:
-        return _behind(_COMMENTED.search(html, at + 2) if html.startswith("<!--", at) else _ENDS.search(html, at), html)
+        return _end_of(_COMMENTED.search(html, at + 2) if html.startswith("<!--", at) else _ENDS.search(html, at), html)
     if (tag := _TAG.match(html, at)) is None:
         if sign.isascii() and sign.isalpha(): return len(html)
-        if sign == "/": return _behind(_ENDS.search(html, at), html)
+        if sign == "/": return _end_of(_ENDS.search(html, at), html)
         seen.text("<")
         return at + 1
     name, ends = tag[2].lower(), bool(tag[1])
@@ -86,7 +86,7 @@ def _next(html: str, at: int, seen: Visible) -> int:
 _ENDS = Regex(">")
 
 # %% ../../nbs/net/11da_pagetext.ipynb #9cd29eeb
-def _behind(found, html: str) -> int: return found.end() if found else len(html)
+def _end_of(found, html: str) -> int: return found.end() if found else len(html)
 
 # %% ../../nbs/net/11da_pagetext.ipynb #26e8433e
 def page_text(html: str, base: str = "", links: int = 0) -> str:

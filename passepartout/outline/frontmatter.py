@@ -68,7 +68,7 @@ ASSIGNED = Regex(r"^[ \t]*+(?>(?:[\w-]++\.)?)[\"']?([\w-]++)[\"']?[ \t]*=[ \t]*"
 
 # %% ../../nbs/outline/08a_frontmatter.ipynb #f2f08f2b
 def read_toml(text: str) -> dict[str, Any]:
-    "The same from TOML, with the names below `taxonomies` and `params` as if they stood at the top; from what is not TOML, what its lines say."
+    "Names and values from TOML, with the names below `taxonomies` and `params` as if they stood at the top; from what is not TOML, what its lines say."
     import tomllib
     if TOO_DEEP.search(text): return read_lines(text)
     plain = lambda value: [str(each) for each in value] if isinstance(value, list) else str(value)

@@ -132,7 +132,7 @@ def plain_address(m: re.Match) -> str | None:
 
 # %% ../../nbs/outline/08k_links.ipynb #c9316b8a
 def markdown_link(outline: Outline, m: re.Match) -> tuple | None:
-    "The same for Markdown."
+    "A match in Markdown as a link: its target, its label, where it ends, and whether it is embedded; `None` for what is none."
     embed = bool(m["embed"])
     if m["wiki"]:
         path, _, option = m["wiki"].partition("#")

@@ -145,7 +145,7 @@ def remaining(outline: Outline, above: Node) -> list:
 
 # %% ../../nbs/outline/08fd_moves.ipynb #ec095d26
 def archive_markdown(outline: Outline, node: Node, archived: str | None, now: datetime, where: str) -> tuple[str, str]:
-    "The same for Markdown: the subtree at the end of the archive, with a comment that says where it was."
+    "A Markdown file without the subtree, and its archive with the subtree at the end, and a comment that says where it was."
     end = line_ending(archived or outline.text)
     above = 1 + len(outline.text[line_span(outline.text, node.start)[1]:node.planning[1]].splitlines()) if node.planning else 1
     lines = (releveled(outline, node, 1, end) if node.kind == "heading" else dedented(outline, node, end)).split("\n", above)

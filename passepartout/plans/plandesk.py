@@ -302,7 +302,7 @@ def marks_of(state: PlanState) -> dict[str, str]:
 
 # %% ../../nbs/plans/17de_plandesk.ipynb #3c2a4036
 class PlanWindow(PlanDesk):
-    "The same for somebody who looks from outside."
+    "Plans for somebody outside of the agent: a list of them, and what can be done with one by its id."
     def plan_rows(self, session: str | None = None) -> list[dict[str, Any]]:
         "The plans that did not end, the oldest first."
         return [row_of(state, self.tools) | ({"state": "runs"} if self.at_work(state) or runs_elsewhere(self.journal, state) else {})

@@ -53,7 +53,7 @@ def replace_failed(agent, signal: Signal) -> None:
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #3d7d9fa6
 async def begin(agent, cleared, signal: Signal) -> PlanState:
-    "Put a plan on the record. An approval is used up here, and with the outcome of that the plan itself is there: whoever is killed after it leaves a plan that stands."
+    "Put a plan on the record. An approval is used up here, and with the outcome of that the plan itself is there: a process killed after it leaves a plan that stands."
     from passepartout.plan import read_plan
     if cleared.answer is None:        # approved after it was asked about; by now no gate may ask any more
         cleared.answer = agent.answer_to(cleared.action, signal)
@@ -248,7 +248,7 @@ class Resuming(Agreeing):
     def take_up(self, plan: PlanState, signal: Signal, turn: Any) -> None:
         "An approved step is about to run: its plan is at work in this turn and in this process, which is on record before the effect is."
         self.resumed[turn.id], self.answered[turn.id] = plan.id, plan.waiting
-        turn.proposed = ""               # its values came from what the plan read, which is not for whoever wrote the plan
+        turn.proposed = ""               # its values came from what the plan read, which is not for the plan's author
         if turn.id not in plan.turns: plan.turns.append(turn.id)
         self.note(signal, "plan-on", {"plan": plan.id, "owner": self.journal.boot})
 

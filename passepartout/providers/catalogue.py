@@ -82,7 +82,7 @@ def service_of(settings: Any, name: str, variables: Mapping[str, str]) -> Servic
 
 # %% ../../nbs/providers/catalogue.ipynb #12f64a63
 def cascade_of(settings: Any, environ: Mapping[str, str]) -> tuple[str, ...]:
-    "The names to ask, in order: what the person set, with `auto` spelled out; else whoever has a key in `.env`, and the reflex engine."
+    "The names to ask, in order: what the person set, with `auto` spelled out; else those with a key in `.env`, and the reflex engine."
     chosen = settings.provider_cascade
     if callable(chosen): return chosen
     if nobody_chose(settings) and (own := in_a_file(settings) + with_keys(settings.secrets)):
@@ -299,7 +299,7 @@ class Nearby(ReadsAhead, Around):
         if self.found is not None: self.found.let_go()
 
     def read_ahead(self, compose: Any) -> Thread:
-        "Begin: the system prompt is put together here, for the model that was asked last, and sent to whoever is found, in the background, by the thread that is returned."
+        "Begin: the system prompt is put together here, for the model that was asked last, and sent to the provider that is found, in the background, by the thread that is returned."
         first = self.make(Service(self.places[0].url, self.places[0].dialect, None, self.model))
         self.ahead = Beforehand(partial(self.begin, compose(first.measures.ahead(first.name, self.model), first.beside())))
         return self.ahead.thread

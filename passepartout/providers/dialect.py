@@ -80,7 +80,7 @@ class Speaking:
     binds = False                      # does a schema only bind what the model writes, which never reads it?
     loops = True                       # does it take a schema in which a field that has to be there refers to what it is a part of?
 
-    def request(self, q: Question) -> tuple[str, dict]: "The path behind the endpoint, and the document to send."; raise NotImplementedError
+    def request(self, q: Question) -> tuple[str, dict]: "The path after the endpoint, and the document to send."; raise NotImplementedError
     def key_header(self, key: str) -> dict[str, str]: return {"authorization": f"Bearer {key}"}
     def headers(self) -> dict[str, str]: return {}
     def piece(self, heard: Heard, data: dict) -> bool | None:

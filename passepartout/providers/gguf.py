@@ -97,7 +97,7 @@ class Loaded:
 
     @contextmanager
     def held(self, stopped: threading.Event) -> Iterator[None]:
-        "The process is at work for whoever sets `stopped` when they leave."
+        "The process is at work for a caller that sets `stopped` when it leaves."
         with self.lock:
             self.asking = stopped
             try: yield

@@ -85,7 +85,7 @@ class Tokenizer:
     "Counts the tokens of texts as the model does, over the one connection to the server that listens at `path`."
     def __init__(self, path: Path, key: str):
         self.key, self.line, sock = key, HTTPConnection("localhost"), socket.socket(socket.AF_UNIX)
-        self.line.auto_open = 0                          # else it would go on at port 80 of this machine, whoever listens there
+        self.line.auto_open = 0                          # else it would go on at port 80 of this machine, to any program there
         sock.settimeout(5.0)
         try: sock.connect(str(path))
         except OSError: sock.close()

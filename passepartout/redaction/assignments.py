@@ -80,7 +80,7 @@ _SURELY_NOTHING = (r"(?i)example|placeholder|change|insert|replace|xxx|todo|dumm
                    r"|[^a-z])(none|null|true|false|string)($|[^a-z])|undefined|\.\.\.|…|[\w.]@[\w-]+\.\w|[_-](?:name|id|type|path|file|field|url)$")
 
 def in_earnest(value: str, kind: str, quoted: bool) -> bool:
-    "Is `value` meant as a secret by whoever wrote it right after a name of this `kind`, though there is a word for secrets in it?"
+    "Is `value` meant as a secret by its writer, right after a name of this `kind`, though there is a word for secrets in it?"
     if kind == "weak" or len(value) < 8 or not any(map(str.isalpha, value)) or _says_so(value[:64], _SURELY_NOTHING): return False
     digits = sum(map(str.isdigit, value))
     if not quoted:
@@ -101,7 +101,7 @@ _BASE64 = Regex(r"[A-Za-z0-9+/]{38,}={0,2}")            # a slash in forty such 
 _HEX = Regex(r"(?i)(0x|sha\d+[:-])?[0-9a-f]+")
 _UUID = Regex(r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-_PLAIN = Regex(r"(?:[a-z]{1,16}[_-]){0,3}[a-z]{4,40}")      # words in quotes behind `password =`
+_PLAIN = Regex(r"(?:[a-z]{1,16}[_-]){0,3}[a-z]{4,40}")      # words in quotes after `password =`
 _CAMEL = Regex(r"[A-Za-z]{8,}")                             # the same with capitals in it
 
 _JOINED_WORDS = Regex(r"(?=.*[A-Z])(?:[A-Za-z]{1,12}-){3,}[A-Za-z]{1,12}")         # four words or more, with capitals among them

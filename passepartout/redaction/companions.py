@@ -259,12 +259,12 @@ _WORDS_ABROAD = "пароль Пароль секрет κωδικός σύνθ�
 _ABROAD = ("(?:" + "|".join("".join(f"\\x{b:02x}" for b in word.encode()) for word in _WORDS_ABROAD.split())
            + r")[\"'*]{0,3}[ ]?(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?[!-~]{6,60}")
 
-_BEHIND_SIGN = Regex(rb"(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?([!-~]{6,60})$")
+_AFTER_SIGN = Regex(rb"(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?([!-~]{6,60})$")
 
 @each(_ABROAD)
 def _abroad(raw: bytes, hit: Any) -> Finding | None:
     "What stands after the word for a password in another alphabet."
-    word = _BEHIND_SIGN.search(hit[0])[1].rstrip(b"\"'`.,;)")
+    word = _AFTER_SIGN.search(hit[0])[1].rstrip(b"\"'`.,;)")
     return (Finding(begins := hit.start() + hit[0].rindex(word), begins + len(word), "password") if word
             and looks_secret(word.decode("latin-1"), "password") else None)
 

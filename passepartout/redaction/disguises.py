@@ -74,7 +74,7 @@ def _plain_letters() -> dict[int, str]:
 
 # %% ../../nbs/redaction/04be_disguises.ipynb #0ee6c9eb
 def plainly(raw: bytes) -> bytes:
-    "`raw` with plain letters and digits in place of their doubles, for whoever only wants to know whether anything is in it."
+    "`raw` with plain letters and digits in place of their doubles, for code that only wants to know whether anything is in it."
     return raw.decode("utf-8", "replace").translate(_plain_letters()).encode("utf-8", "replace")
 
 # %% ../../nbs/redaction/04be_disguises.ipynb #6f9e885f

@@ -317,7 +317,7 @@ jira-token           (?:[MNO][DTjz][A-Za-z][w-z0-5]){4}O      [A-Za-z0-9+/]{27}
 """)
 
 # %% ../../nbs/redaction/04aa_keyforms.ipynb #8eba0b01
-_BEHIND_A_WORD = _lines(r"""
+_AFTER_A_WORD = _lines(r"""
 jwk                  \"[dk]\"[\x20]?:[\x20]?\"                [\w-]{22}
 der-private-key      MII[A-Za-z0-9+/]{3}IBA(?:A[JK]|DA)       [A-Za-z0-9+/]{20}
 webhook              /(?:incoming-?)?(?:web)?hooks?/          [0-9a-z]{24}
@@ -336,7 +336,7 @@ hook-address         hooks?\.[a-z0-9][a-z0-9.-]{3,40}/        [\w/-]{0,40}[a-z0-
 
 # %% ../../nbs/redaction/04aa_keyforms.ipynb #9b4b5318
 FORMS = (_CLOUDS_AND_CODE + _TALK_MONEY_MODELS + _REGISTRIES + _TRADE + _MACHINES + _OTHERS + _SHORT_BEGINNINGS + _NAMES_AS_BEGINNINGS + _FORMATS
-         + _MODELS + _CODE_AND_BUILDS + _CLOUDS + _MONEY + _PEOPLE + _WRAPPED + _BEHIND_A_WORD)
+         + _MODELS + _CODE_AND_BUILDS + _CLOUDS + _MONEY + _PEOPLE + _WRAPPED + _AFTER_A_WORD)
 
 # %% ../../nbs/redaction/04aa_keyforms.ipynb #e74e3713
 BY_END = frozenset({"azure-key", "newrelic-license", "maxmind-key", "openai-account-key", "google-client"})

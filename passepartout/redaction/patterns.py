@@ -33,7 +33,7 @@ class TooMuch(PassepartoutError):
 # %% ../../nbs/redaction/04a_patterns.ipynb #49b2355e
 @cache
 def linear(pattern: str, memory: int = 64 << 20) -> Any:
-    "`pattern` compiled by re2 for bytes. Compiled once, when it is first used: that costs milliseconds and should not be paid by whoever never needs it."
+    "`pattern` compiled by re2 for bytes. Compiled once, when it is first used: that costs milliseconds and should not be paid by a program that never needs it."
     import re2
     options = re2.Options()
     options.encoding, options.max_mem, options.log_errors = re2.Options.Encoding.LATIN1, memory, False

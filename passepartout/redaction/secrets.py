@@ -167,7 +167,7 @@ class Scanner(Remembering):
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #a9a492b8
 def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[Finding]] | None = None) -> Any:
-    "The same for a value in which something was found: each text, with its part of what was found in all of them."
+    "A value in which something was found, with references in the place of secrets: each text gets its part of what was found in all of them."
     if parts is None: parts = _parts(scanner, strings_in(value))
     if isinstance(value, str):
         return _replaced(value, _in_order(parts[value] + scanner.find(value))) if parts.get(value) else scanner.redact(value)

@@ -335,9 +335,9 @@ def at_another_time(offer: str, said: str, today: date) -> str | None:
         if at == len(words) and words[0].rstrip(":") != "todo": return None
         at = clock if hour(said) else at + (at < len(words) and words[at] in _LEADS)
     except NoSuchDate: return None
-    first, _, behind = said.partition(" ")
+    first, _, left = said.partition(" ")
     head = words[:at - (words[at - 1] in _LEADS)] if first in _LEADS and not (first == "at" and words[at - 1] in _MOVES) else words[:at]
-    return " ".join([*head, behind if first == "at" and head[-1] in _MOVES else said, *(() if hour(said) or both else words[clock:])])
+    return " ".join([*head, left if first == "at" and head[-1] in _MOVES else said, *(() if hour(said) or both else words[clock:])])
 
 # %% ../../nbs/reflex/answers.ipynb #9ce7b137
 def filled_in(request: Request, around: Surroundings) -> str | None:

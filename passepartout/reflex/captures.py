@@ -192,7 +192,7 @@ def task_parts(line: str, today: date) -> tuple[str, str | None, When | None]:
 
 # %% ../../nbs/reflex/captures.ipynb #c1eb3b33
 def repeated_parts(line: str, today: date) -> tuple[str, str | None, When | None, str]:
-    "The same, with the repeater of a line that ends in `every monday`."
+    "What `task_parts` finds in a line, with the repeater of one that ends in `every monday`."
     rest, tail_file = take_file(line)
     bare, repeat, first = split_repeat(rest, today)
     if not repeat: return *task_parts(line, today), ""
@@ -247,7 +247,7 @@ def capture(request: Request) -> dict | None:
     return propose_capture(kind, text if colon else _CALLED.sub("", text, count=1), file, request.today)
 
 # %% ../../nbs/reflex/captures.ipynb #fa5cd77f
-GERMAN_JOINTS = frozenset("am um im bis ab zum".split())           # behind one of these an English title does not end
+GERMAN_JOINTS = frozenset("am um im bis ab zum".split())           # after one of these an English title does not end
 _LETTERS = {"high": "A", "highest": "A", "top": "A", "urgent": "A", "important": "A", "medium": "B", "normal": "B", "middle": "B",
             "low": "C", "lowest": "C", "a": "A", "b": "B", "c": "C", "1": "A", "2": "B", "3": "C"}
 _COOKIE = Regex(r"\s*\[#([A-Za-z])\]\s*")

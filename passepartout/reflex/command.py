@@ -29,7 +29,7 @@ class Command:
 
 # %% ../../nbs/reflex/command.ipynb #a5fc14f5
 QUOTED = Regex(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
-_NOUN_BEHIND = Regex(r"\s+(?:task|todo|reminder|heading)$", re.I)
+_NOUN_AFTER = Regex(r"\s+(?:task|todo|reminder|heading)$", re.I)
 _PAGE_OF = Regex(r"['’]s\s+(?:page|file|note)$", re.I)
 _NOUN_BEFORE = Regex(r"(?:the\s+)?(?:task|todo|reminder|heading)\s*(?::\s*|\s(?=[\"“„«])|\s(?:called|named)\s+)", re.I)
 
@@ -39,7 +39,7 @@ def object_of(text: str) -> str:
     text = _PAGE_OF.sub("", text.strip().strip(",;:"))
     text = _NOUN_BEFORE.sub("", text, count=1) if _NOUN_BEFORE.match(text) else text
     if whole := QUOTED.fullmatch(text.strip()): return next(filter(None, whole.groups())).strip()
-    return _NOUN_BEHIND.sub("", text.strip()).strip()
+    return _NOUN_AFTER.sub("", text.strip()).strip()
 
 # %% ../../nbs/reflex/command.ipynb #fab31913
 def cuts(text: str, joints: str) -> Iterator[tuple[str, str]]:

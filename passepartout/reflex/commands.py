@@ -117,7 +117,7 @@ def field_command(text: str) -> list[Command] | dict | None:
     if found := _RENAME.fullmatch(text):
         new = lambda right: next(filter(None, whole.groups())) if (whole := QUOTED.fullmatch(right.strip())) else right.strip()
         if any(QUOTED.match(right) and not QUOTED.fullmatch(right.strip()) for _, right in cuts(found[1] or found[2], "to|as|into")):
-            return decline("Behind the new title in quotes there is more, which I can't place. Name the heading first and the new title "
+            return decline("After the new title in quotes there is more, which I can't place. Name the heading first and the new title "
                            "last, for example: rename “Beds” in garden.org to “Beds 2027”")
         said = lambda left: (plain[1], {"file": True}) if (plain := _THE_FILE.fullmatch(left.strip())) else (left, {})
         return ([Command("rename", object_of(said(left)[0]), f"rename {{}} to “{new(right)}”", {"title": new(right)} | said(left)[1])

@@ -105,11 +105,11 @@ def _are_hours(said: str) -> bool:
     try: return read_hours(words_of(said)) is not None
     except NoSuchDate: return True
 
-_HOUR_BEHIND = Regex(r"(?P<rest>.{3,300}?\S)\s+(?P<hour>(?:um|ab|gegen|von)\s+\S{1,9}(?:\s+(?:bis\s+)?\S{1,9})?(?:\s+uhr)?|\d{1,2}(?:[:.]\d\d)?\s+uhr|\d{1,2}[:.]\d\d)", re.I)
+_HOUR_LAST = Regex(r"(?P<rest>.{3,300}?\S)\s+(?P<hour>(?:um|ab|gegen|von)\s+\S{1,9}(?:\s+(?:bis\s+)?\S{1,9})?(?:\s+uhr)?|\d{1,2}(?:[:.]\d\d)?\s+uhr|\d{1,2}[:.]\d\d)", re.I)
 
 def day_and_hour(text: str, today: date) -> tuple[bool, str | None]:
     "(whether a day stands at the beginning of `text` and an hour at its end; the line with both of them in English at its end, if they make a date)."
-    found = _HOUR_BEHIND.fullmatch(text)
+    found = _HOUR_LAST.fullmatch(text)
     if found is None or not (said := in_english_days(found["hour"])) or not _are_hours(said): return False, None
     words = found["rest"].split()
     for size in range(min(5, len(words) - 1), 0, -1):

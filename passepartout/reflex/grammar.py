@@ -131,7 +131,7 @@ def understand(text: str, today: date, around: Surroundings = Surroundings()) ->
 
 # %% ../../nbs/reflex/grammar.ipynb #9456f952
 def meant_by(request: Request, around: Surroundings) -> dict:
-    "The same for a request that can be one."
+    "The proposal for a request that is fit to be read, before what is so about every proposal."
     today = request.today
     try:
         if lines := pasted(request.text): request = Request.of(lines, today)

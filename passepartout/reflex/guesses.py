@@ -18,7 +18,7 @@ from .commands import STATE_WORDS, read_command
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import read_when, split_when
-from .doubts import days_behind, doubt, in_turns, on_each_day
+from .doubts import days_at_the_end, doubt, in_turns, on_each_day
 from .lookups import Outcome, Question, Surroundings
 from .agendas import agenda
 from .journals import journal
@@ -98,7 +98,7 @@ def dated_task(request: Request) -> str | None:
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
-    if few := on_each_day(days_behind(" ".join(words))) or in_turns(" ".join(words), request.today): return few
+    if few := on_each_day(days_at_the_end(" ".join(words))) or in_turns(" ".join(words), request.today): return few
     letter, bare = take_priority(" ".join(words))
     if letter and any(repeated_parts(bare, request.today)[2:]): return f"todo {' '.join(words)}"
     for size in range(min(6, len(words) - 1), 0, -1):

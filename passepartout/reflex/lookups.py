@@ -89,7 +89,7 @@ VAGUE = FILLERS | frozenset("it them those these they he she him her everything 
 MOST_CHOICES = 9
 _ARTICLES = Regex(r"(?:(?:the|a|an|my|our|this|that)\s+)+(?=\S)", re.I)
 _KIND_BEFORE = Regex(r"(?:(?:the|my|our)\s+)?(?:task|to-?do|note|heading|section|reminder|entry|appointment|file|page)\s+(?:(?:called|named|about)\s+)?(?=\S)", re.I)
-_NOTES_BEHIND = Regex(r"\s+(?:notes?|entry|entries|section|things?|stuff)$", re.I)
+_NOTES_AFTER = Regex(r"\s+(?:notes?|entry|entries|section|things?|stuff)$", re.I)
 
 # %% ../../nbs/reflex/lookups.ipynb #c482eb09
 class Match(NamedTuple):
@@ -134,7 +134,7 @@ def look_up(around: Surroundings, command: Command, today: date, spared: Callabl
     if unsure and best <= found.way and found.kind == "one" and found.places[0].kind != "file":
         others = named if command.verb in ("show", "to", "item", "under", "rename") else [each for place in named for each in upper_headings(place, around)]
         if others := [each for each in others if each != found.places[0]]: return Match("several", (*found.places, *others))
-    if found.kind in ("alike", "none") and (short := _NOTES_BEHIND.sub("", text)) != text:
+    if found.kind in ("alike", "none") and (short := _NOTES_AFTER.sub("", text)) != text:
         again = look_up(around, replace(command, target=short), today, spared)
         return again if again.kind == "none" else Match("alike", again.places)
     return found

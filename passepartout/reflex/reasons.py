@@ -21,7 +21,7 @@ from .reminders import appointment
 from .replies import SETTING, help_about
 
 # %% ../../nbs/reflex/reasons.ipynb #4f1e7315
-_COMMANDS = "A command is given exactly as it is, behind a dollar sign or “run:”, as in “$ ls -la”. It passes the shell gate first."
+_COMMANDS = "A command is given exactly as it is, after a dollar sign or “run:”, as in “$ ls -la”. It passes the shell gate first."
 _WEB = "I can't reach the web: nothing of mine leaves this machine. What you saved in your notes I can find: find …"
 _SENDING = "I can't send anything to anybody. I can note it for you: todo … by friday"
 _EDITING = "I delete nothing, and change headings by their titles: done …, rename … to …, move … to archive; type help for all of it. Whatever I did, /undo takes it back."
@@ -118,7 +118,7 @@ _FROM_AGENDA = Regex(r"\s+from\s+(?:my|the)\s+(?:agenda|calendar|schedule|tasks?
 def to_delete(request: Request, line: str) -> dict | None:
     "A wish to delete something, and what puts it away."
     if (found := _DELETE.fullmatch(line)) and file_and_rest(found[1]) and not file_and_rest(found[1])[1]:
-        return decline("I delete nothing, and no files. That is done in your file manager, or by a command behind a dollar sign, which asks first.")
+        return decline("I delete nothing, and no files. That is done in your file manager, or by a command after a dollar sign, which asks first.")
     if (found := _DELETE.fullmatch(line)) and _JUST_NOW.fullmatch(found[1]):
         return decline("I delete nothing. What I have just done is taken back by /undo in the chat, or by passepartout undo. To put something "
                        "away, name it: archive …")

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/reminders.html.md"""
 
 # %% auto #0
 __all__ = ['STATEMENT', 'is_only_a_time', 'early_day', 'says_when', 'leading_time', 'two_times', 'has_own_day', 'reminder_words',
-           'joint_of', 'day_wanted', 'remind', 'day_behind', 'appointment']
+           'joint_of', 'day_wanted', 'remind', 'day_at_the_end', 'appointment']
 
 # %% ../../nbs/reflex/reminders.ipynb #0ed00b83
 import re
@@ -145,7 +145,7 @@ def remind(request: Request) -> dict | None:
     return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)
 
 # %% ../../nbs/reflex/reminders.ipynb #e6a9cb56
-def day_behind(text: str, today: date) -> str:
+def day_at_the_end(text: str, today: date) -> str:
     "`text` with the day and the hour with which it begins at its end; `text` itself when it begins with none, or ends in one."
     parts = text.split()
     size = leading_time(parts, today)
@@ -159,7 +159,7 @@ def appointment(request: Request) -> dict | None:
     "X friday 9:30, X on 24 nov from 9:30 to 10:30"
     text = request.text.strip().rstrip(".!")
     if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
-    letter, text = take_priority(_I_HAVE.sub("", day_behind(_KIND_BEFORE.sub("", text, count=1), request.today), count=1))
+    letter, text = take_priority(_I_HAVE.sub("", day_at_the_end(_KIND_BEFORE.sub("", text, count=1), request.today), count=1))
     title, file, when, repeat = repeated_parts(text, request.today)
     if title and title.split()[-1].lower() in GERMAN_JOINTS: return None          # Zahnarzt am 24.11. 14 Uhr is German
     if _BROKEN_OFF.search(title): return None                                       # they moved it to the | first of december at nine

@@ -1,4 +1,4 @@
-"""What needs no tool and no note: a greeting, the help, and what lies behind the engine
+"""What needs no tool and no note: a greeting, the help, and what lies beyond the engine
 
 Docs: https://example.org/passepartout/reflex/replies.html.md"""
 
@@ -92,7 +92,7 @@ OF_THE_PROGRAM = (
     (_KEEPING, "Your notes are files of plain text: copy their folder with whatever keeps the rest of your files. “passepartout backup” copies the record of what was done and approved into one file, and “passepartout restore FILE” puts it back. "
                "A change of mine to a note is taken back by /undo, or passepartout undo."),
     (_LEAVING, "/quit or Ctrl-D closes the chat, Ctrl-Q the window. What runs for good ends with Ctrl-C, or as its service does."),
-    (_FOLDER, "“passepartout configure --memex DIR” writes down which folder your notes are in; for one command, --memex DIR behind it is enough. Nothing is moved."))
+    (_FOLDER, "“passepartout configure --memex DIR” writes down which folder your notes are in; for one command, --memex DIR after it is enough. Nothing is moved."))
 
 # %% ../../nbs/reflex/replies.ipynb #461437e0
 ANSWERS = (

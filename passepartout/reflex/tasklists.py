@@ -106,12 +106,12 @@ def filtered(request: Request) -> dict | None:
 
 # %% ../../nbs/reflex/tasklists.ipynb #d77a7aeb
 _ASKED_BEFORE = Regex(r"(?:(?:what|which)\s+(?:(?:are|of)\s+(?:the\s+|all\s+(?:the\s+)?)?)?|(?:(?:are|is)\s+there\s+|(?:do|have)\s+(?:i|we)\s+(?:have\s+|got\s+)?)?any\s+(?!.{0,300}\b(?:today|tonight|tomorrow|\w{2,6}day|weeks?|weekend|months?|year|morning|evening)[\s?!.]*$))(?=(?:[\w-]+\s+){0,3}(?:tasks|todos|to-dos)\b)", re.I)
-_ASKED_BEHIND = Regex(r"\s+(?:(?:do|have)\s+(?:i|we)(?:\s+(?:still\s+)?(?:have|got))?|are\s+(?:there|left|(?:still\s+)?open)|is\s+there)(?:\s+left|\s+open)?(?=$|\s+(?:for|of|in|from|about|on)\b)", re.I)
+_ASKED_AFTER = Regex(r"\s+(?:(?:do|have)\s+(?:i|we)(?:\s+(?:still\s+)?(?:have|got))?|are\s+(?:there|left|(?:still\s+)?open)|is\s+there)(?:\s+left|\s+open)?(?=$|\s+(?:for|of|in|from|about|on)\b)", re.I)
 
 def unframed(text: str) -> str:
     "`text` without what makes a question of the tasks that it names."
     if not (found := _ASKED_BEFORE.match(text)): return text
-    named = _ASKED_BEHIND.sub("", text[found.end():].strip().rstrip("?!. "))
+    named = _ASKED_AFTER.sub("", text[found.end():].strip().rstrip("?!. "))
     return f"open {named}" if re.fullmatch("tasks|todos|to-dos", named, re.I) else named             # alone it is the plan of the week
 
 # %% ../../nbs/reflex/tasklists.ipynb #465c4702

@@ -142,9 +142,9 @@ _SURELY = Regex(r"(?:.*\d:\d\d.*|.*\d ?[ap]m|noon|(?:half|quarter) (?:past|to) .
 
 def _leading_hours(words, early: bool):
     "The hours that `words` are, before a day: `2pm`, `noon`, `by 5pm`, `before 5`."
-    behind = words[words[0] in _DEADLINE:]
-    if len(words) == 2 and len(behind) == 1 and behind[0].isdigit() and 1 <= int(behind[0]) <= 12: return read_hours(("at", *behind), early)
-    return read_hours(behind, early) if _SURELY.fullmatch(" ".join(behind)) else None
+    after_it = words[words[0] in _DEADLINE:]
+    if len(words) == 2 and len(after_it) == 1 and after_it[0].isdigit() and 1 <= int(after_it[0]) <= 12: return read_hours(("at", *after_it), early)
+    return read_hours(after_it, early) if _SURELY.fullmatch(" ".join(after_it)) else None
 
 # %% ../../nbs/reflex/whens.ipynb #dd873d9b
 def _short_day(rest, words) -> bool:

@@ -26,7 +26,7 @@ def log_line(event: str, level: str = "info", **facts: Any) -> str:
 
 # %% ../../nbs/serving/19d_gauges.ipynb #8d235ffe
 def json_line(event: str, level: str = "info", **facts: Any) -> str:
-    "The same as one JSON object with its time, for programs that collect lines."
+    "One line about an event as a JSON object with its time, for programs that collect lines."
     told = {name: value if isinstance(value, (int, float)) else str(value)[:200] for name, value in facts.items() if value is not None}
     return json.dumps({"time": f"{datetime.now().astimezone().isoformat(timespec='milliseconds')}", "level": level, "event": event, **told})
 

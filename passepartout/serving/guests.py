@@ -78,7 +78,7 @@ async def drive(steps: Generator[int, Any, Any], reader: asyncio.StreamReader, i
 
 # %% ../../nbs/serving/19e_guests.ipynb #8e9627a5
 def understood(text: str, max_chars: int) -> Mapping:
-    "The message in `text`, without anything that only the agent may say. `ProtocolError` when it is none."
+    "The message in `text`, without anything that only the agent may say. `ProtocolError` when it is not a message."
     message = read_plist(text, max_chars=max_chars)
     if isinstance(message, Mapping) and key_name(str(message.get("type"))) == "health_check":
         return read_plist("(:TYPE :EVENT :PAYLOAD (:ACTION :HEALTH-CHECK))")

@@ -95,7 +95,7 @@ class Knowing(LinkFile):
 class Linking(Knowing):
     "How an account comes to be linked."
     def new_code(self, gateway: str) -> str:
-        "A code that links whoever sends it within ten minutes. `GatewayFailed` when somebody is linked already."
+        "A code that links the account that sends it within ten minutes. `GatewayFailed` when somebody is linked already."
         if (there := self.linked(gateway)) is not None:
             raise GatewayFailed(f"{gateway} is linked to {there.name} already. To link another account: passepartout gateway "
                                 f"unlink {gateway}")

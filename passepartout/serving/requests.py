@@ -299,7 +299,7 @@ async def undo(house: Any, guest: Guest, payload: Mapping) -> dict:
 
 # %% ../../nbs/serving/19f_requests.ipynb #a63c1f8b
 def hello(nonce: str | None = None) -> dict:
-    "The event with which a daemon greets whoever connects."
+    "The event with which a daemon greets a guest."
     capabilities = [Keyword(each) for each in ("sessions", "watch", "metrics", "health-check")] + ([Keyword("auth")] if nonce else [])
     return {"type": "EVENT", "payload": {"action": "handshake", "version": passepartout.__version__, "protocol": 1,
                                          "capabilities": capabilities} | ({"nonce": nonce} if nonce else {})}

@@ -1,4 +1,4 @@
-"""Turns, calls of models, gates and effects as OpenTelemetry spans, for whoever collects such things
+"""Turns, calls of models, gates and effects as OpenTelemetry spans, for people who collect such things
 
 Docs: https://example.org/passepartout/serving/spans.html.md"""
 

@@ -32,7 +32,7 @@ def is_number(value: Any) -> bool:
 
 # %% ../../nbs/serving/19n_telegram.ipynb #726c9d3e
 def incoming(update: Any) -> Incoming | None:
-    "The message in an update, or None when it is none that concerns anybody."
+    "The message in an update, or None when it concerns nobody here."
     number, message = (update.get("update_id"), update.get("message")) if isinstance(update, dict) else (None, None)
     if not is_number(number) or not isinstance(message, dict): return None
     sender, chat = message.get("from"), message.get("chat")

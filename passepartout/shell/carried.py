@@ -49,7 +49,7 @@ def _begun(words: Sequence[str], starters: frozenset = STARTERS | SHELLS) -> Ite
     before = 0
     for at, word in enumerate(words):
         if word[:1] == "-" and "=" not in word or _TIMES.fullmatch(word):
-            if word[2:] and word[1] != "-": yield _SIGNS.sub("", word[2:]), words[at + 1:]                          # -Orm: the value stands behind its letter
+            if word[2:] and word[1] != "-": yield _SIGNS.sub("", word[2:]), words[at + 1:]                          # -Orm: the value stands after its letter
             continue
         base = _SIGNS.sub("", word)
         yield base, words[at + 2:] if words[at + 1:at + 2] == ["--"] else words[at + 1:]

@@ -498,7 +498,7 @@ def sweep(stage: Stage, seconds: float = 3.0) -> None:
 
 # %% ../../nbs/shell/inside.ipynb #5ccb2b2a
 def childless() -> bool:
-    "Has every child ended? Orphans are given to us, so whoever has no child has no descendant."
+    "Has every child ended? Orphans are given to us: without a child we have no descendant."
     for _ in reaped(): pass
     try: os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError: return True

@@ -122,7 +122,7 @@ def stand_ins(text: str, commands: Sequence[Sequence[str]]) -> tuple[dict[str, s
 
 # %% ../../nbs/shell/standfor.ipynb #ebf3a3dc
 def in_other_names(words: Sequence[str], programs: Mapping[str, str], leads: Mapping[str, str], starters: Collection[str] = ()) -> list[str]:
-    "The words of a command with the program and the places in them for which other names stand; nothing where that changes nothing. Behind one of `starters` any word may be the program."
+    "The words of a command with the program and the places in them for which other names stand; nothing where that changes nothing. After one of `starters` any word may be the program."
     if not words or not programs and not leads: return []
     name, many = words[0].rpartition("/")[2], 8 if words[0].rpartition("/")[2] in starters else 1
     def led(word):

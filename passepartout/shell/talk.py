@@ -1,4 +1,4 @@
-"""What programs that are asked about surely do not carry out of what they are told: they show it, send it, or compare it
+"""Texts that a program certainly does not carry out, because all it does is show, send or compare them
 
 Docs: https://example.org/passepartout/shell/talk.html.md"""
 
@@ -121,7 +121,7 @@ def handed_on(words: Sequence[str]) -> int | None:
 
 # %% ../../nbs/shell/talk.ipynb #47f5a73e
 def may_carry(name: str, words: Sequence[str]) -> list[str]:
-    "Those of the words of a command of which it is not sure that its program only shows, sends or compares them."
+    "Those words of a command that its program may do more with than show, send or compare them."
     if (at := handed_on([name, *words])) is not None and (inner := words[at - 1].rpartition("/")[2]) not in _HAND_ON:
         return [*words[:at], *may_carry(inner, words[at:])]
     if name in _SHOWN: return []

@@ -158,7 +158,7 @@ def _database(value: str, places: Places) -> str | None:
     try:
         with os.fdopen(os.open(places.place(value).path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file: head = file.read(20)
     except (OSError, PathRefused): return None
-    return f"{shown(value)} keeps a log of its changes, and whoever reads it writes files beside it." if 2 in head[18:20] else None
+    return f"{shown(value)} keeps a log of its changes, and reading it writes files beside it." if 2 in head[18:20] else None
 
 # %% ../../nbs/shell/values.ipynb #91fb871e
 _NETWORK = frozenset("a addr address l link r route rule n neigh neighbor neighbour m maddr netc maddress ntable tcp_metrics netconf tunnel".split())

@@ -77,9 +77,9 @@ def lines_to(words: Sequence[str]) -> list[str]:
     "The words of a command that its program may hand on to a shell as whole lines."
     name = words[0].rpartition("/")[2] if words else ""
     if name not in TAKE_LINES and name not in BY_OPTION: return []
-    behind = lambda word, before: _OPTION.fullmatch(before) or word[:1] == "-" and (found := _OPTION.match(word)) and len(found[0]) < len(word)
+    is_line = lambda word, before: _OPTION.fullmatch(before) or word[:1] == "-" and (found := _OPTION.match(word)) and len(found[0]) < len(word)
     lines = [(at, word[_OPTION.match(word).end():] if word[:1] == "-" and _OPTION.match(word) else word) for at, (before, word) in enumerate(zip(words[:63], words[1:64]), 2)
-             if any(map(str.isspace, word)) and (name in TAKE_LINES or behind(word, before))]
+             if any(map(str.isspace, word)) and (name in TAKE_LINES or is_line(word, before))]
     return [" ".join([line, *map(shlex.quote, words[at:at + 64] if name == "env" else ())]) for at, line in lines]
 
 # %% ../../nbs/shell/within.ipynb #364cd362
@@ -151,7 +151,7 @@ def several(words: Sequence[str]) -> list[str]:
 
 # %% ../../nbs/shell/within.ipynb #8888e1cd
 def says(words: Sequence[str]) -> str | None:
-    "What a command may say of its own words to whoever reads its output; None when it is nothing that could be a command."
+    "What a command may say of its own words to the reader of its output; None when it is nothing that could be a command."
     if (said := printed(words)) is not None: return said
     return "\n".join(found) if (found := several(words[1:])) else None
 
@@ -252,7 +252,7 @@ def _writes(node: Any, known: Mapping[str, str | None]) -> list[str]:
 
 # %% ../../nbs/shell/within.ipynb #36b6d12c
 _BRACED = Regex(r"(^|[;&|(\n])[ \t]{0,9}\{([^{}\s;]{0,200}?,[^{}\s;]{0,200})\}")
-_NOT = Regex(r"(?:!|\bcoproc)(?=\s)")           # changes nothing in which commands there are, and the parser stumbles over what stands behind it
+_NOT = Regex(r"(?:!|\bcoproc)(?=\s)")           # changes nothing in which commands there are, and the parser stumbles over what stands after it
 
 def _looked_at(text: str) -> Any:
     "The tree of a text, without line ends that a shell passes over and without words that change nothing in which commands there are."
@@ -313,7 +313,7 @@ def leads_on(text: str) -> bool:
     "May what one command of a line says reach another one: by a pipe, a file, a substitution, a function?"
     if _LEADS.search(text): return True
     parts = re.split(r"[;|&\n]", text) if "sed" in text else ()
-    return any((named := _SED.search(part)) and _IN_PLACE.search(part, named.end()) for part in parts)           # in one expression a thousand `sed` would be looked behind again and again
+    return any((named := _SED.search(part)) and _IN_PLACE.search(part, named.end()) for part in parts)           # in one expression a thousand `sed` would be looked at again and again
 
 # %% ../../nbs/shell/within.ipynb #29f41c48
 def texts_said(text: str, known: Mapping[str, str | None]) -> list[str]:

@@ -221,7 +221,7 @@ class Adopted(Registered):
 
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #a29702ca
 class Reloaded(Adopted):
-    "The same while the agent runs."
+    "Skills are loaded again while the agent runs."
     def reload(self, again: bool = False) -> list[str]:
         "Look again, test what is new, and swap it in. Sentences about what changed."
         return self.take(*self.prepare(again))

@@ -149,7 +149,7 @@ def check(mac, rows: Iterable[tuple], seq: int = 0, head: bytes = START, *, key:
           ours: bool = False) -> Verdict:
     """Check `rows` in order, the first of which follows record `seq` with the seal `head`.
 
-    `key` is the name of the key behind `mac`; `foreign` says that the first rows were sealed under another one, `ours` that the last ones must not be."""
+    `key` is the name of the key that `mac` uses; `foreign` says that the first rows were sealed under another one, `ours` that the last ones must not be."""
     first, unsealed, gone = seq, 0, set()
     for row in rows:
         if row[1] == "key":

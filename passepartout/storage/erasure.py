@@ -163,7 +163,7 @@ def flush_out(store: Ledger, erased: Erased, compact: bool = False) -> Erased:
 
 # %% ../../nbs/storage/05e_erasure.ipynb #abb64848
 class Withdrawals:
-    "Tells whoever keeps words of a journal in memory that some were erased or taken back, here or by another process."
+    "Tells code that keeps words of a journal in memory that some were erased or taken back, here or by another process."
     def __init__(self, journal):
         self.journal, self._seen, self._mark = journal, journal.seq, (0, 0)
 

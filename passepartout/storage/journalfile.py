@@ -142,7 +142,7 @@ def _turn_on(db: sqlite3.Connection) -> None:
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #4d7cac8d
 def set_up(db: sqlite3.Connection, path) -> None:
-    "Make the tables of a new journal, and refuse what is none of ours. Raises `JournalError`."
+    "Make the tables of a new journal, and refuse what is not one. Raises `JournalError`."
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA:
         raise JournalError(f"The journal {path} was written by a newer passepartout (format {version}, this one knows {SCHEMA}). "

@@ -245,7 +245,7 @@ def told_in(text: Any) -> dict | None:
 
 # %% ../../nbs/storage/05d_ledger.ipynb #93ea769c
 def moment_in(at: Any) -> float:
-    "The time of a record in Unix seconds; 0 when it is none."
+    "The time of a record in Unix seconds; 0 for what is not a time."
     return at if isinstance(at, (int, float)) and 0 <= at < 1e11 else 0.0
 
 # %% ../../nbs/storage/05d_ledger.ipynb #cc6144a8

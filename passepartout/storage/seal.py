@@ -54,7 +54,7 @@ def sealed_steps(max_chars: int = MAX_CHARS) -> Generator[int, Any, tuple[str, s
     if text is None: return None
     seal = yield 64
     if len(seal) < 64:
-        raise FramingError("The stream ended before the seal did. Behind each frame on this port stand 64 hexadecimal digits.")
+        raise FramingError("The stream ended before the seal did. After each frame on this port stand 64 hexadecimal digits.")
     return text, seal.decode("ascii", "replace")
 
 # %% ../../nbs/storage/05a_seal.ipynb #4535be8b

@@ -189,7 +189,7 @@ def _mark(store: Writer, seq: int, draft: Draft) -> None:
 
 # %% ../../nbs/storage/05c_store.ipynb #66c70c07
 def _verify(store: Writer, whole: bool) -> Verdict:
-    "What `Store.verify` says: a file that cannot be read is a verdict too, and no error."
+    "What `Store.verify` says: a file that cannot be read is a verdict too, and not an error."
     try:
         return _compare_with_anchor(store, whole)
     except sqlite3.ProgrammingError as error:
@@ -266,7 +266,7 @@ def _take_over(store: "Store", lost: str) -> None:
 
 # %% ../../nbs/storage/05c_store.ipynb #cbf217d4
 class Opened(Writer):
-    "A chain that is opened by whoever writes it."
+    "A chain that is opened by its writer."
 
     @classmethod
     def open(cls, path, *, key: bytes | None = None, clock: Callable[[], float] = time.time):

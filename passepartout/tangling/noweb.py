@@ -36,7 +36,7 @@ def by_names(outline: Outline | None, sources: Sequence[Source]) -> tuple[dict[s
 # %% ../../nbs/tangling/08u_noweb.ipynb #87f26514
 def references(text: str) -> Iterator[tuple[int, str, int]]:
     "(where it begins, the name, where it ends) for each reference in a line."
-    at, more = 0, True                                   # whether an end may be found behind a name of several letters
+    at, more = 0, True                                   # whether an end may be found after a name of several letters
     while (start := text.find("<<", at)) >= 0:
         if text[start + 2:start + 3] in ("", " ", "\t"): at = start + 1; continue
         end = text.find(">>", start + 4) if more else -1

@@ -28,7 +28,7 @@ def setup_path(named: str, base: str) -> str | None:
 _MOST_BYTES, _MOST_FILES = 1_000_000, 100
 
 def setup_text(path: str) -> str | None:
-    "The text of a setup file; `None` when there is none that can be opened. `TangleError` for what is not text, no regular file, or too long."
+    "The text of a setup file; `None` when it cannot be opened. `TangleError` for what is not text, is not a regular file, or is too long."
     try: fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError): return None
     try:

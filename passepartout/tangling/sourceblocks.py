@@ -179,7 +179,7 @@ def cell_lines(text: str, cells: Sequence[dict]) -> list[tuple[Line, ...]]:
 
 # %% ../../nbs/tangling/08t_sourceblocks.ipynb #79cf7237
 def notebook_sources(text: str, stem: str) -> list[Source]:
-    "The code cells of a notebook. `TangleError` when the text is none."
+    "The code cells of a notebook. `TangleError` when the text is not a notebook."
     try:
         cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] + "".join(cell["source"])]
         lines = cell_lines(text, cells)

@@ -58,7 +58,7 @@ def cost(since: Since = None, memex: Memex = None, session: Session = "main",
 
 # %% ../../nbs/terminal/20de_costcommand.ipynb #8bd55d7c
 def _in_dollars(found: dict, prices: list[tuple]) -> dict:
-    "The same for a program: amounts in dollars."
+    "What the calls cost, for a program: amounts in dollars, `None` where no call has a known price."
     money = lambda nano: None if nano is None else nano / NANO
     rows = [{**row, "money": None if row["unpriced"] == row["calls"] else money(row["money"])} for row in found["rows"]]
     return {"currency": "USD", "total": money(sum(row["money"] for row in found["rows"])), "rows": rows, "budgets": found["budgets"],

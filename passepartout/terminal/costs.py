@@ -71,7 +71,7 @@ def reckoned(settings: Any, purse: Reckoning, session: str, since: float | None,
 
 # %% ../../nbs/terminal/20aa_costs.ipynb #b77ae85d
 def purse_of(settings: Any) -> Reckoning:
-    "The purse of these settings. The file is opened when it is first needed, and made by whoever spends."
+    "The purse of these settings. The file is opened when it is first needed, and made when something is spent."
     return Reckoning(settings.state_dir / "passepartout" / "spending.sqlite", limits_of(settings))
 
 # %% ../../nbs/terminal/20aa_costs.ipynb #d9787236

@@ -292,14 +292,14 @@ def message_text(body: dict | None) -> str:
 def ask_lines(pending: Any, width: int = 88) -> Iterable[Line]:
     "A `PendingApproval` as lines: the gate's reason, the model's, exactly what would run and what it comes down to, which words of it look like others, and what has to be typed."
     from passepartout.consent.approvals import reason_given
-    from passepartout.lookalikes import looked_at
+    from passepartout.lookalikes import overlooked_in
     yield Line("◆", "asks you", spelled(pending.reason), "magenta")
     payload = payload_of(pending.action)
     if why := reason_given(payload): yield Line(" ", "because", why, "")
     would = laid_out(pending.action, width, without=("explanation",), below=pending.preview or "")
     plan = payload.get("action") == "plan"
     yield from (plan_asked if plan else call_asked)(pending, would)
-    for said in looked_at(would, payload): yield Line("!", "look", said, "bold red")
+    for said in overlooked_in(would, payload): yield Line("!", "look", said, "bold red")
     if pending.phrase and not plan:
         yield Line("!", "for good", f"It cannot be taken back. With the code, type what would be lost: {spelled(pending.phrase)}",
                    "bold red")

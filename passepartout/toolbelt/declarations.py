@@ -79,7 +79,7 @@ class Checked:
     choices: tuple[str, ...]
 
     def check(self, tool: str, value: Any) -> Any:
-        "`value` if it fits; otherwise `ToolError` with a sentence for whoever proposed it."
+        "`value` if it fits; otherwise `ToolError` with a sentence for its proposer."
         if value is ABSENT and not self.required: return self.default
         if self.type == "boolean":                     # NIL is false, unless a default of its own says that it may be absent
             if value is ABSENT or value is None and (self.required or self.default is not None): return False

@@ -42,7 +42,7 @@ class Made(Seen):
     def notice(self, text: str) -> None: self.events("line", Line("!", "", text, "yellow"))
 
     def _fatal_error(self) -> None:
-        "textual would print a traceback; here the error is kept for whoever opened the window."
+        "textual would print a traceback; here the error is kept for the code that opened the window."
         self.broken = self._exception
         self._close_messages_no_wait()
 

@@ -1,4 +1,4 @@
-"""The same conversation in plain lines, for screen readers, dumb terminals and whoever wants one thing after the other
+"""The same conversation in plain lines, for screen readers, dumb terminals and people who want one thing after the other
 
 Docs: https://example.org/passepartout/tui/linear.html.md"""
 
