@@ -496,3 +496,11 @@ def test_what_was_approved_is_asked_once_more_when_rules_or_what_it_does_have_ch
     if shown == "none": monkeypatch.setattr(asks, "approved_row", lambda journal, signal: {"hash": "a", "shown": None, "policy": None}), desk.__dict__.update(permissions=None)
     said = desk.once_more(SimpleNamespace(sensor=asks.APPROVAL_REQUIRED if sensor == "approval-required" else sensor, depth=depth), SimpleNamespace(action=SimpleNamespace(hash=action), binds="" if shown == "none" else shown))
     assert said.startswith(why) and bool(said) == bool(why)
+
+
+@pytest.mark.parametrize("phrase, typed", [("delete notes.org", "delete notes.org"), ("  delete \n notes.org ", "delete notes.org"), ("", "do it for good with shell"), ("lösche", "do it for good with shell"), ("a\x07b", "do it for good with shell"), ("x" * 81, "do it for good with shell"), ("x" * 80, "x" * 80)])
+def test_what_is_to_be_typed_can_be_typed_on_any_keyboard(phrase, typed):
+    from passepartout.consent.approvals import phrase_of
+    def verdict(tool="shell", **more): return ApprovalRequired(Action.of({"target": "tool", "payload": {"action": "call", "tool": tool, "args": {}}}), "x", phrase=phrase, **more)
+    assert phrase_of(verdict(confirm=True)) == typed and phrase_of(verdict()) == ""
+    if typed.endswith("shell"): assert phrase_of(verdict("post-it", confirm=True)) == "do it for good with post-it"

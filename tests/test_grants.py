@@ -8,7 +8,7 @@ from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.conditions import PassepartoutError
 from passepartout.gates.permissions import opened_verdict
-from passepartout.consent.grants import Grant, GrantRefused, Grants, canonical, covers, in_words, offer, read_until, usual_scope
+from passepartout.consent.grants import Grant, GrantRefused, Grants, canonical, covers, in_words, offer, read_until, said_scope, usual_scope
 from passepartout.journal import Journal
 from passepartout.messages import ApprovalRequired, Signal
 from passepartout.rulefile import spelled_places
@@ -541,3 +541,15 @@ def test_what_was_taken_back_stays_so_when_the_index_forgets_it(memex):
     agent = boot(memex)
     try: assert (word(agent), agent.grants()) == ("asks", []) and not agent.journal.verify(whole=True)
     finally: agent.run(agent.close())
+
+
+def test_a_yes_for_longer_is_for_a_folder_itself_and_never_for_any_file_of_the_disk():
+    "A tool that walks a folder was asked about this folder, not about the one around it; and a star for a path is a pattern, where for a text it means anything."
+    walks = Tool("walks", "", [Parameter("path", kind="path", access="tree")], lambda path: "", effects="read-only")
+    edits = Tool("edits", "", [Parameter("path", kind="path", access="write"), Parameter("words")], lambda path, words: "", effects="idempotent")
+    named = lambda name, value: [(value,)] if value else []
+    assert usual_scope(walks, {"path": "projects/sub"}, named) == {"path": ("projects/sub",)} and usual_scope(edits, {"path": "projects/a.org", "words": "x"}, named)["path"] == ("projects/",)
+    scope = said_scope(edits, {"path": "projects/a.org", "words": "x"}, named, "path=* words=*")
+    assert scope["path"] is not None and scope["words"] is None
+    for said in ("words", "path", "elsewhere=x", "in", "path="):
+        with pytest.raises(GrantRefused): said_scope(edits, {"path": "projects/a.org", "words": "x"}, named, said)
