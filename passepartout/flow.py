@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/flow.html.md"""
 
 # %% auto #0
 __all__ = ['Endorsed', 'Case', 'literal_label', 'leads_to', 'nobody_endorses', 'asks_only', 'is_sent_link', 'is_target_trusted',
-           'strange_targets', 'strange_addresses', 'leaks', 'alone', 'only_looks', 'whose', 'whole_call',
+           'strange_targets', 'strange_addresses', 'leaks', 'alone', 'only_looks', 'labelled_argument', 'whole_call',
            'is_left_to_model', 'strange_texts', 'is_answered_for', 'stood_in', 'flow_reasons', 'made_late',
            'follows_link']
 
@@ -106,7 +106,7 @@ def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label]
     "The case of a single proposal: `label(value)` says whose a value is, `read` what had been read before."
     by_name, given = tool.by_name, {}
     for name, value in (pick(action.payload, "args") or {}).items():
-        if name in by_name and name not in tool.spared: given[name] = whose(tool, by_name[name], value, label)
+        if name in by_name and name not in tool.spared: given[name] = labelled_argument(tool, by_name[name], value, label)
     planned = is_trusted(read) and read.origin != "attested" or bool(tool.commands) and not tool.foreign or only_looks(tool, given)
     return Case(action, FrozenDict(given), planned, alone="named" if named else "text", read=read)
 
@@ -118,7 +118,7 @@ def only_looks(tool: Tool, given: Mapping[str, Value]) -> bool:
                                                     for name, value in said.items()))
 
 # %% ../nbs/14c_flow.ipynb #5a0e57a3
-def whose(tool: Tool, parameter: Parameter, data: Any, label: Callable[[Any], Label]) -> Value:
+def labelled_argument(tool: Tool, parameter: Parameter, data: Any, label: Callable[[Any], Label]) -> Value:
     "An argument with the label of the one who said it; of a list, part by part. A default of ours is nobody's choice, one of somebody else's tool its own word."
     if data == parameter.default or data is False and parameter.default is None:
         if not tool.foreign: return Value(data, PERSON)

@@ -23,7 +23,7 @@ from .health import CHECKS, examine, health_of
 from .messages import HEARTBEAT, LOOP_ERROR, SYNTAX_ERROR, TOOL_ERROR, Signal
 from .perceive import perceive_gate, without, CONCLUSIONS
 from .plist import read_plist
-from .reason import came_of, reason_gate
+from .reason import result_told, reason_gate
 from .recall import note_written
 from .records import record
 from .results import feedback
@@ -110,7 +110,7 @@ async def too_deep(agent, current: Signal, last: Signal | None) -> None:
     turn.status = "dropped"
     await say_plainly(agent, last,
                       f"I stopped after {agent.settings.max_depth} rounds and came to no answer. What was done until then stands: the "
-                      "trace shows it, and undo takes back what can be taken back." + (f" This came last:\n{came}" if (came := came_of(current)) else ""))
+                      "trace shows it, and undo takes back what can be taken back." + (f" This came last:\n{came}" if (came := result_told(current)) else ""))
 
 # %% ../nbs/18_loop.ipynb #8978326a
 async def run_loop(agent, current: Signal | None) -> Signal | None:

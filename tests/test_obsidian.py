@@ -388,7 +388,7 @@ def test_a_task_of_logseq_may_be_shown_as_a_heading():
     assert retitle(outline, outline.nodes[1], "ring her").startswith("- ## TODO [#A] ring her\n")
 
 
-# A task behind the note that was captured before it was read as a part of that note, and was archived with it.
+# A task after the note that was captured before it was read as a part of that note, and was archived with it.
 @pytest.mark.parametrize("text,after", [
     ("- [ ] a\n\n## fig\n\n## hello\n", "- [ ] a\n- [ ] new\n\n## fig\n\n## hello\n"), ("## fig\nis wrapped\n", "- [ ] new\n\n## fig\nis wrapped\n"), ("# Inbox\n\n## fig\n", "# Inbox\n\n- [ ] new\n\n## fig\n"),
     ("# Inbox\n- [ ] a 📅 2026-11-20\n  - [x] b\n    more\n\n## fig\n", "# Inbox\n- [ ] a 📅 2026-11-20\n  - [x] b\n    more\n- [ ] new\n\n## fig\n"), ("---\ntags: x\n---\n\n## fig\n", "---\ntags: x\n---\n\n- [ ] new\n\n## fig\n"),

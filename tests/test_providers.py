@@ -20,7 +20,7 @@ from passepartout.net.httpclient import Http
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import Nearby, Service
 from passepartout.providers.dialect import Heard, listening
-from passepartout.providers.failures import took_nothing
+from passepartout.providers.failures import cost_nothing
 from passepartout.providers.gemini import Gemini
 from passepartout.providers.ollama import Ollama
 from passepartout.providers.openai_compatible import OpenAICompatible
@@ -510,7 +510,7 @@ async def test_what_groq_will_not_pass_on_as_a_call_is_what_the_model_said(said,
     async with serving(no) as server:
         p = provider(server.url, dialect=OpenAICompatible(forms=("tool", "plist")))
         assert [await p("?", ""), await p("?", "")] == [read] * 2 and all("tools" in body for _, body in server.asked)
-        assert not took_nothing(HttpFailed("", 400, no.decode().split("\r\n\r\n")[1])) and took_nothing(HttpFailed("", 400, "{}"))
+        assert not cost_nothing(HttpFailed("", 400, no.decode().split("\r\n\r\n")[1])) and cost_nothing(HttpFailed("", 400, "{}"))
         await p.http.close()
 
 

@@ -881,7 +881,7 @@ def test_cargo_is_asked_about_where_it_finds_settings(name, roots, memex):
 
 @pytest.mark.parametrize("asked", ["%GK", "%+G?", "%-GS", "% GF", "%h %+GP", "%<(9)%G?", "%<(9)% G?", "%C(red)%-G?"])
 def test_a_format_that_asks_for_signatures_is_asked_about_however_it_is_spaced(asked, roots):
-    "git puts a line end, nothing or a blank in front of a value when a sign stands behind the percent."
+    "git puts a line end, nothing or a blank in front of a value when a sign stands after the percent."
     for command in ("git log --format='{}'", "git show --pretty='format:{}' HEAD", "git stash list --format='{}'"): assert level(command.format(asked), roots) == ASK
     assert level("git log --format='%h %s %Gone'", roots) == ASK and level("git log --format='%h %+s %an'", roots) == READ
 

@@ -27,7 +27,7 @@ from ..awareness.measure import BYTES, Composed, Measure, Measures, fitting, win
 from .ahead import Beforehand, ReadsAhead
 from .dialect import Dialect, Heard, Question, answer_of, listening
 from .failures import (answers_at_most, failure_of, is_too_long, knows_no_model, not_that_form, said_after_all,
-                                             took_nothing)
+                                             cost_nothing)
 from .proposals import JSON_FORM, TOOL_FORM, can_be_strict, proposal_schema
 
 # %% ../../nbs/providers/wire.ipynb #e5230abc
@@ -217,7 +217,7 @@ class Asking(Fitting):
         with meter.asked(q.model, await self.length(q, body, headers, meter), q.tokens, self.endpoint.url) as bill:
             try: streamed = await send()
             except HttpFailed as error:
-                if took_nothing(error): bill.nothing()
+                if cost_nothing(error): bill.nothing()
                 raise
             if heard.stop is None: pass                          # it broke off, and may have gone on: the most counts
             elif heard.took is not None: bill.told(heard.took)
