@@ -157,17 +157,18 @@ def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[str, An
         return PROMISED, candidate
     if turn.acted: return "", candidate
     asked, looked = agent.asked(signal) or turn.request, signal.sensor == TOOL_OUTPUT
-    if not claims_change(said, asked, looked) and (admits(said) or not failed_to_change(agent, signal, asked)): return "", candidate
-    first, turn.claimed = "" if turn.claimed else CLAIMED, True
+    claims = claims_change(said, asked, looked)
+    if not claims and (admits(said) or not failed_to_change(agent, signal, asked)): return "", candidate
+    first, turn.claimed = CLAIMED if claims and not turn.claimed else "", True
     told = {**candidate.payload, "text": with_truth(said), **({"declined": True} if wants_change(asked) else {})}
     return first, candidate if first else Action(payload=told, type=candidate.type, target=candidate.target)
 
 # %% ../nbs/16_reason.ipynb #e64f2533
 def failed_to_change(agent, signal: Signal, asked: str) -> bool:
-    "Is this the answer to a call that failed and would have changed something? A plan counts as one where the person `asked` for a change."
-    if signal.sensor != TOOL_ERROR: return False
+    "Is this the answer to a call, or a plan, that failed and would have changed something, as the person `asked`?"
+    if signal.sensor != TOOL_ERROR or not wants_change(asked): return False
     tool = agent.tools.get(pick(signal.payload, "tool"))
-    return not tool.effects.read_only if tool is not None else wants_change(asked)
+    return tool is None or not tool.effects.read_only
 
 # %% ../nbs/16_reason.ipynb #66a45b2f
 def goes_round(agent, turn: Any, signal: Signal, verdict: Verdict, thought: Mapping) -> bool:

@@ -1,4 +1,5 @@
 "A whole day with other people's folders: what they say between the requests that everybody makes"
+import asyncio
 import re
 import time
 from datetime import date
@@ -6,6 +7,7 @@ from datetime import date
 import pytest
 
 from test_first_hour import play
+from passepartout.agent import Agent
 from passepartout.reflex.grammar import understand
 from passepartout.reflex.lookups import Surroundings
 
@@ -356,3 +358,43 @@ def test_a_newcomers_changes_are_made(tmp_path, line, written):
 def test_only_a_longer_title_is_a_change_of_title(tmp_path):
     (answer,), files = play(tmp_path, HOUSE, "change fix the roof to waiting for Pohl")
     assert files == HOUSE, answer
+
+
+@pytest.mark.parametrize("line, said", [("finish the report by end of month", "“todo finish the report by end of month”"), ("finish the roof by friday", "“set the deadline of the roof to"), ("complete the roof before christmas", "“set the deadline of the roof to")])
+def test_what_is_to_be_finished_by_a_day_is_not_ticked_off(tmp_path, line, said):
+    answers, files = play(tmp_path, HOUSE, line, "yes")
+    assert said in answers[0] and "DONE" not in "".join(files.values()) and files != HOUSE, answers
+
+
+def test_several_that_are_told_as_done_are_offered_together(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "dentist done, roof done", "yes")
+    assert "“done dentist, done roof”" in answers[0] and files["house.org"].count("* DONE") == 2, answers
+
+
+def test_in_the_morning_said_in_the_evening_is_the_next_one():
+    from datetime import datetime
+    at = lambda hour, text: understand(text, date(2026, 11, 19), Surroundings(now=lambda: datetime(2026, 11, 19, hour)))["payload"]
+    assert "“todo: take the pills tomorrow morning”" in at(19, "remind me in the morning to take the pills")["text"]
+    assert [at(7, "remind me in the morning to take the pills")["tool"], at(19, "remind me this evening to take the pills")["tool"]] == ["org-capture"] * 2
+    assert at(9, "remind me again tomorrow to call Ana")["args"]["title"] == "call Ana"
+
+
+@pytest.mark.parametrize("file, said", [("house.org", "“read house.org from line 3”"), ("my house.org", '“read "my house.org" from line 3”')])
+def test_how_to_read_on_is_a_sentence_that_is_understood(tmp_path, file, said):
+    answers, _ = play(tmp_path, {file: "* Shopping list\n- [ ] milk\n* More\nlast line\n"}, "what's on the shopping list?", said.strip("“”"))
+    assert said in answers[0] and "last line" in answers[1], answers
+
+
+def test_a_line_with_a_question_goes_on_after_a_yes_in_another_process(tmp_path):
+    for name, text in HOUSE.items(): (tmp_path / "memex").mkdir(); (tmp_path / "memex" / name).write_text(text)
+    boot = lambda: Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19")
+    async def run():
+        agent = await boot()
+        (waits,) = (asked := await agent.handle("what is due tomorrow? archive the roof; what's left?", session="s")).approvals
+        await agent.close()
+        again = await boot()
+        try: return asked, await again.approve(waits.id, waits.code, session="s")
+        finally: await again.close()
+    asked, told = asyncio.run(run())
+    assert "You asked to tell what is due tomorrow, Friday 20 November 2026, then to archive “Fix the roof” (house.org:3), then to show a list of tasks: open" in asked
+    assert "09:30" in told and "Archived “Fix the roof”" in told and "all open tasks (1)" in told, "each in its order, and the first as it was told before"

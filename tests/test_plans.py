@@ -789,7 +789,7 @@ def test_an_address_is_found_whatever_stands_in_it_that_nobody_sees(hidden):
 
 def test_whose_word_a_value_is_is_not_for_a_foreign_tool_to_say():
     "Each of these conditions could be left out, and no test fell."
-    from passepartout.flow import Case, asks_only, flow_reasons, follows_link, leaks, literal_label, made_late, strange_targets, whose
+    from passepartout.flow import Case, asks_only, flow_reasons, follows_link, leaks, literal_label, made_late, strange_targets, labelled_argument
     from passepartout.labels import Value, links, result_value
     from passepartout.messages import MODEL
     from passepartout.provenance import Words
@@ -800,7 +800,7 @@ def test_whose_word_a_value_is_is_not_for_a_foreign_tool_to_say():
     assert [asks_only(tool, tool.by_name["url"]) for tool in (ours, theirs, post)] == [True, False, False]
     assert [bool(list(strange_targets(tool, {"url": link}, words))) for tool in (ours, theirs, post)] == [False, True, True]
     assert [follows_link(tool, Case(Action(), {"url": link}, True), "url") for tool in (ours, theirs, post)] == [True, False, False]
-    assert [whose(tool, tool.by_name["to"], "eve@evil.example", lambda value: MODEL).label.origin for tool in (ours, theirs)] == ["person", "network"]
+    assert [labelled_argument(tool, tool.by_name["to"], "eve@evil.example", lambda value: MODEL).label.origin for tool in (ours, theirs)] == ["person", "network"]
     filled = Action(target="tool", payload={"action": "call", "tool": "get", "args": {"url": "https://ok.example/", "to": "eve@evil.example"}})
     (reason,) = flow_reasons(theirs, Case(filled, {"url": Value("https://ok.example/", PERSON)}, True), words)
     assert "The to is “eve@evil.example”" in reason

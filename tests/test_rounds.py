@@ -479,11 +479,17 @@ async def test_a_claim_in_other_words_and_a_promise_go_back_too(asked, tmp_path,
     assert again.endswith("(Nothing was changed for this answer.)") and again.status == ("declined" if request_.split()[0] in ("add", "please", "trag", "füge") else "answered")
 
 
-@pytest.mark.parametrize("said", ["Done.", "Undone.", "Marked as done.", "Erledigt.", "It is open again.", "Your list is up to date."])
+@pytest.mark.parametrize("said", ["Done.", "Undone.", "Marked as done.", "Erledigt."])
 async def test_a_bare_done_after_a_call_that_failed_goes_back(asked, said):
     "The person was told *Undone.*, and the edit was still there."
     reply = await (agent := await asked(WRONG, say(said), say(said))).handle("undo that")
     assert reply == f"{said}\n\n(Nothing was changed for this answer.)" and len(agent.prompts) == 3
+
+
+@pytest.mark.parametrize("said", ["It is open again.", "Your list is up to date.", "I see."])
+async def test_what_does_not_admit_that_a_change_failed_is_told_with_what_is_known(asked, said):
+    reply = await (agent := await asked(WRONG, say(said))).handle("undo that")
+    assert reply == f"{said}\n\n(Nothing was changed for this answer.)" and len(agent.prompts) == 2 and reply.status == "declined"
 
 
 @pytest.mark.parametrize("said", ["There is no heading Nowhere.", "I could not mark it.", "Which one do you mean?", "Das ging leider schief."])

@@ -8,7 +8,7 @@ from passepartout.agent import Agent
 from passepartout.cascade.prices import Prices
 from passepartout.diary import DiaryFailed, diary_of
 from passepartout.gates.unattended import unattended_skill
-from passepartout.jobs import PATIENCE, REFUSED, Job, Over, before, begin, put_forward, run_job
+from passepartout.jobs import PATIENCE, REFUSED, Job, Over, begin, put_forward, run_job, why_not_again
 from passepartout.messages import NOTES, Action
 from passepartout.notes import parse_note
 from passepartout.outline.links import LinkTargets
@@ -97,22 +97,22 @@ async def test_only_what_a_person_refused_lately_is_not_proposed_again(agent):
         assert found.state == "asked", found
         return found.approval
     first = await ask()
-    assert "waits" in before(agent, action)
+    assert "waits" in why_not_again(agent, action)
     agent.deny(first)
-    assert "refused" in before(agent, action)
+    assert "refused" in why_not_again(agent, action)
     agent.moment[0] += REFUSED - 1
-    assert "refused" in before(agent, action)
+    assert "refused" in why_not_again(agent, action)
     agent.moment[0] += 2
-    assert before(agent, action) == ""
+    assert why_not_again(agent, action) == ""
     await ask()
     agent.moment[0] += PATIENCE + 1                    # nobody answers
-    assert before(agent, action) == ""
+    assert why_not_again(agent, action) == ""
     decide(agent.journal, await ask(), "denied", by="rule", session="main")
-    assert before(agent, action) == ""
+    assert why_not_again(agent, action) == ""
     agent.moment[0] += 4e7
     agent.deny(await ask())
     agent.moment[0] -= 4e7
-    assert before(agent, action) == ""
+    assert why_not_again(agent, action) == ""
 
 
 async def test_what_is_private_is_asked_of_a_model_here_and_of_no_other_afterwards(agent):

@@ -159,6 +159,7 @@ def _corrected(word: str) -> str:
 # %% ../../nbs/reflex/guesses.ipynb #56b4bfe5
 _NOWHERE, READS = Surroundings(), tuple(map(alone, (capture, remind, pleasantry, journal, read, filtered, asked(tasks), asked(agenda), find)))
 _BEYOND = Regex(r"\b(?:mark|then)\b", re.I)
+_APART = Regex(r"\s*[,;]\s+(?:and\s+)?|\s+and\s+", re.I)
 _AFTERWARDS = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why)\b)(.+?)(?:\s*[:,]\s*|\s+(?:(?:is|are|was|has\s+been)\s+)?)(?:done|finished"
                     r"|completed)[.!]*", re.I)
 
@@ -167,6 +168,8 @@ def suggestion(request: Request) -> str | None:
     "The request with its first word, or else with all key words, spelt right, if it then has a form."
     raw = request.text.split()
     if not raw or len(raw) > 20: return None
+    each = [_AFTERWARDS.fullmatch(part) for part in _APART.split(request.text.strip())] if len(request.text) < 300 else []
+    if len(each) > 1 and all(part and not _DOUBTFUL.search(part[1]) for part in each): return ", ".join(f"done {part[1]}" for part in each)
     if (found := _AFTERWARDS.fullmatch(request.text.strip())) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]):
         return f"done {found[1]}"
     fix = lambda w: w.replace(core, _corrected(core.lower()), 1) if (core := w.strip("?!.,:'\"")) else w

@@ -6,9 +6,10 @@ Docs: https://example.org/passepartout/reflex/sentences.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'ASKED', 'shell_line', 'timed', 'under_a_heading', 'under_a_line',
-           'line_called', 'only_a_file', 'left_on_list', 'boxes_of', 'titled', 'exactly', 'whats_in', 'reworded',
-           'one_more', 'list_goes_on', 'answer', 'pasted', 'day_offered', 'exact_call', 'looked_up', 'in_sequence',
-           'spelt_better', 'misspelt', 'understood', 'translated', 'looked_for', 'is_called', 'mentioned']
+           'line_called', 'finish_by', 'only_a_file', 'left_on_list', 'boxes_of', 'titled', 'exactly', 'whats_in',
+           'reworded', 'one_more', 'list_goes_on', 'answer', 'pasted', 'day_offered', 'exact_call', 'looked_up',
+           'in_sequence', 'spelt_better', 'misspelt', 'understood', 'translated', 'looked_for', 'is_called',
+           'mentioned']
 
 # %% ../../nbs/reflex/sentences.ipynb #8b047113
 import re
@@ -38,6 +39,7 @@ from .questions import asked
 from .scopes import about_place, how_many, which_notes
 from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
+from .whens import split_when
 from .reminders import appointment, remind
 from .reasons import cannot, to_gardener
 from .replies import pleasantry
@@ -91,6 +93,19 @@ def line_called(name: str, around: Surroundings) -> str | None:
     wanted = name.strip().casefold()
     return next((each.file for each in files if not is_private(each.tags(each.nodes[0]), around.private)
                  and any(line.lstrip(" \t>-*+").rstrip(" \t\r:").casefold() == wanted for line in each.text.split("\n") if line.lstrip(" \t>")[:2] in ("- ", "* ", "+ "))), None)
+
+# %% ../../nbs/reflex/sentences.ipynb #38632be4
+_FINISH = Regex(r"(?:please\s+)?(?:finish|complete)\s+(?=\S)([^:\"“”;]{2,120})", re.I)
+
+def finish_by(request: Request, around: Surroundings) -> dict | None:
+    "finish X by friday: the offer of a task, or of the deadline of the one that is called so"
+    if "\n" in request.text or not (found := _FINISH.fullmatch(request.text.strip().rstrip(".!"))): return None
+    title, when = split_when(found[1], request.today)
+    if not title or when is None or when.kind != "deadline" or when.day < request.today: return None
+    there = settled(lambda around: [look_up(around, Command("date", title, "", wants="open"), request.today)], around)
+    known = isinstance(there, list) and there[0].kind == "one" and there[0].places[0].kind != "file"
+    offer = f"set the deadline of {title} to {when}" if known else f"todo {request.text.strip()}"
+    return decline(f"Is that still to be done? Did you mean “{offer}”? Say “yes”, and I'll do it. If it is finished: done {title}")
 
 # %% ../../nbs/reflex/sentences.ipynb #fdfbb40b
 _ONLY_A_FILE = Regex(r"(?:(?:please\s+)?(?:create|make|new|add|start|begin)\s+)(?:an?\s+)?(?:new\s+)?(?:(?:note|page|file|document|notebook)\s*:?\s+)?(?:called\s+|named\s+)?[\"“]?([\w./-]{1,80}\.(?:org|md))[\"”]?[.!]?", re.I)
@@ -146,8 +161,8 @@ def whats_in(request: Request, around: Surroundings) -> dict | None:
     return exactly(found[1], request.today, around) if found else None
 
 # %% ../../nbs/reflex/sentences.ipynb #01ea1365
-FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, edit, unknown_file, under_a_heading, under_a_line,
-                           alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
+FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, finish_by, edit, unknown_file, under_a_heading,
+                           under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
 LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, which_notes, page_to_read, alone(journal), read_there, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, how_long, when_is, is_it_then, is_it_done,
                              alone(recent), inbox, whats_in, alone(find), look, alone(journal_of_today), by_words)

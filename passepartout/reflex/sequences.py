@@ -51,9 +51,14 @@ def plan(steps: list[dict], explanation: str) -> dict:
     "The proposal of a plan."
     return {"type": "REQUEST", "target": "PLAN", "payload": {"action": "PLAN", "explanation": explanation, "steps": steps}}
 
+_READ_AS = Regex(r"\ARead as “[^”\n]{1,400}”\.\s")
+
 def asked_for(proposal: dict) -> str:
     "What a proposal is for, without the words that all of them begin with."
-    return proposal["payload"]["explanation"].removeprefix("You asked to ").rstrip(".")
+    said = _READ_AS.sub("", proposal["payload"]["explanation"]).rstrip(".")
+    if not said.startswith("You asked "): return said
+    said = said.removeprefix("You asked ")
+    return said.removeprefix("to ") if said.startswith("to ") else f"show {said.removeprefix('for ')}" if said.startswith("for ") else f"tell {said}"
 
 # %% ../../nbs/reflex/sequences.ipynb #7ff486ef
 def in_one_plan(proposals: list[dict]) -> dict:
