@@ -673,3 +673,19 @@ def test_neither_does_one_of_a_small_file(tmp_path):
     (tmp_path / "loose.sqlite").symlink_to(tmp_path / "nothing")
     with pytest.raises(OSError): open_private(tmp_path / "loose.sqlite", "CREATE TABLE t(x);", OSError())
     assert not (tmp_path / "nothing").exists() and path.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_durable_is_on_the_disk_before_the_write_returns(tmp_path):
+    "With FULL SQLite waits for the disk at each commit, with NORMAL at a checkpoint only. What the setting is counts when the commit is made."
+    store = Store.open(tmp_path / "journal.db")
+    at_commit = []
+    def written(statement):
+        if statement == "COMMIT": at_commit.append(store.db.execute("PRAGMA synchronous").fetchone()[0])
+    for durable in (True, False, True, True, False, False, True):
+        draft = Draft("main", "t", store.clock)
+        draft.record("note", {"durable": durable})
+        store.db.set_trace_callback(written)
+        store.write([draft], durable=durable)
+        store.db.set_trace_callback(None)
+    assert at_commit == [2, 1, 2, 2, 1, 1, 2]
+    store.close()
