@@ -12,7 +12,8 @@ from passepartout.labels import Value, is_trusted, label_of, plain_data, result_
 from passepartout.messages import ORIGINS, PERSON, Action, FrozenDict, Label, Signal
 from passepartout.plan import read_plan
 from passepartout.plans.planreader import MOST_CALLS, PlanError
-from passepartout.plans.planrun import PlanStopped, Run
+from passepartout.plans.planrun import Run
+from passepartout.plans.planvalues import PlanStopped
 from passepartout.plans.planturns import execute_plan
 from passepartout.plans.plantext import plan_text
 from passepartout.tools import Parameter, Tool, ToolRegistry, ToolResult

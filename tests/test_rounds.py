@@ -13,7 +13,7 @@ from passepartout.loop import loop_process
 from passepartout.gates.provenance import calls_in
 from passepartout.labels import Value
 from passepartout.messages import TOOL_ERROR, TOOL_OUTPUT, TOOLS, Action
-from passepartout.plans.planrun import in_full
+from passepartout.plans.planvalues import in_full
 from passepartout.modelprompt import MOST_TOLD, MOST_WORDS, Step, seen_twice, told_steps
 from passepartout.tools import Effects, Tool, ToolError, ToolResult
 

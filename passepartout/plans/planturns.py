@@ -88,7 +88,8 @@ def unseen(agent: Any, plan: Any) -> str:
 async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     "Run a plan to its end, to the next ask, or to a step that fails. What it answers goes to the person; a plan without an answer goes back to the model."
     from passepartout.plan import read_plan
-    from passepartout.plans.planrun import Run, as_word
+    from passepartout.plans.planrun import Run
+    from passepartout.plans.planvalues import as_word
     from passepartout.plans.plantext import sentences
     if (turn := agent.turn_of(signal)) is not None and turn.id not in state.turns: state.turns.append(turn.id)
     if state.failed is not None: return stand_still(agent, state, signal, state.failed[1])

@@ -40,7 +40,7 @@ class AgentWorld:
     "Does what a plan asks for, in an agent: calls through the gates, values out of text without tools."
     def __init__(self, agent, state: PlanState, plan, signal: Signal):
         from passepartout.plans.planreader import declaration
-        from passepartout.plans.planrun import PlanStopped
+        from passepartout.plans.planvalues import PlanStopped
         from passepartout.provenance import Words, near_text
         # imported once a plan and not at every step
         self.agent, self.state, self.plan, self.signal, self.declaration, self.stop = (agent, state, plan, signal, declaration, PlanStopped)
@@ -219,7 +219,8 @@ class Reading(Ledgered):
     "How values are read out of text."
     async def extract(self, number: int, step: str, kind: str, source: Any, ask: str, choices: tuple) -> Any:
         "A typed value out of free text; see `typed`. Raises `PlanStopped`."
-        from passepartout.plans.planrun import HOLE, PlanStopped, in_full
+        from passepartout.plans.planrun import HOLE
+        from passepartout.plans.planvalues import PlanStopped, in_full
         from passepartout.typed import DoesNotFit, read_value
         if (known := self.state.replies.get(number)) is not None: return HOLE if known.get("hole") else known["data"]
         if self.state.stopped: raise PlanStopped(self.state.stopped)

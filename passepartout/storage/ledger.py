@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/storage/ledger.html.md"""
 
 # %% auto #0
 __all__ = ['begin_effect', 'settle_effect', 'ApprovalGone', 'expired', 'genuine_record', 'is_after_break', 'whole_since',
-           'memory_seal', 'Recording', 'Announcing', 'Entries', 'finish', 'told_in', 'moment_in', 'Ledger',
-           'memory_rows', 'decide', 'lapse']
+           'memory_seal', 'Recording', 'Announcing', 'Entries', 'finish', 'told_in', 'moment_in', 'EffectLedger',
+           'Ledger', 'memory_rows', 'decide', 'lapse']
 
 # %% ../../nbs/storage/05d_ledger.ipynb #2ba75a1f
 import hashlib, json, os
@@ -281,10 +281,15 @@ def _where(tests: dict) -> tuple[str, list]:
     return (" WHERE " + " AND ".join(given) if given else ""), list(given.values())
 
 # %% ../../nbs/storage/05d_ledger.ipynb #34cc9479
-class Ledger(Store):
-    "A store that can be asked about effects, approvals and memory."
+class EffectLedger(Store):
+    "A store that can be asked about effects."
 
     def write_put_off(self) -> None: _put_effects(self)
+
+    def select(self, query: str, values: list, build) -> list:
+        "What `build(*row)` makes of each row that the SQL `query` finds with these `values`. Raises `JournalError`."
+        with self.lock, explained(self.path):
+            return [build(*row) for row in self.db.execute(query, values)]
 
     def effects(self, session: str | None = None, limit: int | None = None, state: str | None = None, after: int | None = None) -> list[dict]:
         "Effects (those announced later than record `after`), newest first: id, seq, session, turn, at, state, owner, hash, action, detail, before_sha256, settled, outcome."
@@ -309,6 +314,10 @@ class Ledger(Store):
         came = "SELECT 1 FROM chain WHERE turn = ? AND kind = 'outcome' AND instr(body, ?)"
         with explained(self.path): return [each for each in begun if not self.db.execute(came, (each["turn"], each["id"])).fetchone()]
 
+# %% ../../nbs/storage/05d_ledger.ipynb #67084c7a
+class Ledger(EffectLedger):
+    "A store that can be asked about effects, approvals and memory."
+
     def approvals(self, state: str | None = None, session: str | None = None) -> list[dict]:
         "Approvals, newest first. A state is pending, approved, denied, used or expired."
         states = (*_OPEN, state) if state == "expired" else () if state is None else (state,)
@@ -325,11 +334,6 @@ class Ledger(Store):
     def approval(self, id: str) -> dict | None:
         "One approval, or None."
         return next(iter(self.select(f"{_APPROVALS} WHERE a.id = ?", [id], lambda *row: _approval(self.clock(), *row))), None)
-
-    def select(self, query: str, values: list, build) -> list:
-        "What `build(*row)` makes of each row that the SQL `query` finds with these `values`. Raises `JournalError`."
-        with self.lock, explained(self.path):
-            return [build(*row) for row in self.db.execute(query, values)]
 
 # %% ../../nbs/storage/05d_ledger.ipynb #79ba9762
 def memory_rows(store: Ledger) -> Iterator[tuple[str, str, str]]:
