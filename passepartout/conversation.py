@@ -89,6 +89,7 @@ class Conversation(Turning):
     async def handle(self, text: str, source: str = "cli", session: str = "main", focus: str | None = None, typed: bool = True,
                      unseen: tuple = ()) -> Reply:
         "What the person says in `session` over the channel `source`, looking at the note `focus`; the reply of the whole turn. With `typed` false no form of words answers an ask. `unseen`: turns of the session that do not stand on the screen where it was typed, so no short word is about them. `PassepartoutError` for what is no text."
+        if isinstance(text, (bytes, bytearray)): text = text.decode("utf-8", "replace")
         if not isinstance(text, (str, int, float, type(None))): raise PassepartoutError(_NO_TEXT.format(type(text).__name__))
         payload = FrozenDict(sensor=USER_INPUT if typed else CHAT_MESSAGE, text="" if text is None else str(text))
         meta = FrozenDict(source=channel(source), session=session_name(session))
@@ -96,7 +97,7 @@ class Conversation(Turning):
         return await self.process(Signal.build(payload=payload, meta=meta, label=PERSON, foveal_focus=focus))
 
 # %% ../nbs/18d_conversation.ipynb #fed7bd62
-_NO_TEXT = "A request is text, not {}, so nothing was done. Decode bytes first; a signal goes to loop_process."
+_NO_TEXT = "A request is text, not {}, so nothing was done. A signal goes to loop_process."
 
 # %% ../nbs/18d_conversation.ipynb #863469a8
 class Granting(Conversation):

@@ -72,7 +72,7 @@ def test_an_action_is_judged_in_each_form(form, signal):
     assert asyncio.run(cognitive_verify(agent, ACTIONS[form], SIGNALS[signal])).action == ACTIONS["model"]
 
 
-@pytest.mark.parametrize("said", [b"ring twice", bytearray(b"ring twice"), SIGNALS["model"], SIGNALS["dict"], ["ring", "twice"]], ids=lambda said: type(said).__name__)
+@pytest.mark.parametrize("said", [memoryview(b"ring twice"), SIGNALS["model"], SIGNALS["dict"], ["ring", "twice"]], ids=lambda said: type(said).__name__)
 async def test_what_a_person_says_is_text(said):
     "The print of anything else would go to the model as their words."
     agent, rung = house()

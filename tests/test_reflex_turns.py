@@ -489,7 +489,7 @@ def test_two_that_are_written_down_are_two(tmp_path, text, titles):
 
 @pytest.mark.parametrize("text, stamp", thinned([
     ("todo pay rent every 1st of the month", "pay rent\nSCHEDULED: <2026-12-01 Tue +1m>"), ("remind me on the 15th of every month to pay rent", "pay rent\nSCHEDULED: <2026-12-15 Tue +1m>"), ("remind me every 2nd of the month at 9 to pay rent", "pay rent\nSCHEDULED: <2026-12-02 Wed 09:00 +1m>"),
-    ("todo card for Ana every year on 3.5.", "card for Ana\nSCHEDULED: <2027-05-03 Mon +1y>"), ("todo laundry every two weeks on friday", "laundry\nSCHEDULED: <2026-11-20 Fri +2w>"), ("todo pills every morning", "pills\nSCHEDULED: <2026-11-19 Thu +1d>"), ("call Bo on 24.11. at 15 Uhr", "call Bo\nSCHEDULED: <2026-11-24 Tue 15:00>")], 2))
+    ("todo card for Ana every year on 3.5.", "card for Ana\nSCHEDULED: <2027-05-03 Mon +1y>"), ("todo laundry every two weeks on friday", "laundry\nSCHEDULED: <2026-11-20 Fri +2w>"), ("todo pills every morning", "pills (morning)\nSCHEDULED: <2026-11-19 Thu +1d>"), ("call Bo on 24.11. at 15 Uhr", "call Bo\nSCHEDULED: <2026-11-24 Tue 15:00>")], 2))
 def test_days_of_the_month_come_again(tmp_path, text, stamp):
     replies, files = play(tmp_path, {"house.org": HOUSE}, text)
     assert f"* TODO {stamp}\n" in files.get("inbox.org", ""), str(replies[0])
