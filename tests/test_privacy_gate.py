@@ -247,9 +247,10 @@ def test_the_tags_at_the_head_of_a_page_count_once():
 
 
 def test_a_category_is_no_tag_and_the_tags_to_choose_from_are_none():
-    for text in ("#+CATEGORY: personal\n* A\n", "#+TAGS: personal(p) house(h)\n* A\n", "* A\n:PROPERTIES:\n:CATEGORY: personal\n:GEBURTSTAG: personal\n:END:\n"):
+    for text in ("#+CATEGORY: personal\n* A\n", "#+TAGS: personal(p) house(h)\n* A\n", "* A\n:PROPERTIES:\n:CATEGORY: personal\n:GEBURTSTAG: personal\n:END:\n",
+                 "#+EXCLUDE_TAGS: noexport personal\n* A\n", "#+export_exclude_tags: personal\n* A\n", "#+EXPORT_SELECT_TAGS: personal\n* A\n", "* A\n:PROPERTIES:\n:EXPORT_EXCLUDE_TAGS: personal\n:END:\n"):
         outline = parse_note(text, "a.org")
-        assert not any(is_private(outline.tags(node), ["@personal"]) for node in outline.nodes), text
+        assert not any(outline.tags(node) for node in outline.nodes), text
 
 
 @pytest.mark.parametrize("line", ["- #[[personal]] diary", "- TODO x #[[personal]]", "- x\n  tags:: personal", "[tags:: house, personal]", "**#personal** diary", "==#personal==", "_#personal_", "#per\u200bsonal", "#\ufe0fpersonal"])
