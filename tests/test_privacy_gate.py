@@ -275,7 +275,7 @@ def test_a_tag_that_looks_like_a_private_one_is_one(way, place):
     assert is_private(outline.tags(outline.nodes[-1]), ("@personal",)) and mentions_private(text, ("@personal",))
 
 
-@pytest.mark.parametrize("name, title", [("a.org", "Personal: a memoir"), ("a.org", "What is personal"), ("a.org", "personal at 10:30:"), ("a.org", "persona1 :persona1:"), ("a.md", "Be personal #house"), ("a.org", "Why :)"), ("a.org", "@personal is what the tag says"), ("a.org", "What =#personal= means"), ("a.org", "See [[#personal][there]] and page.html#personal")])
+@pytest.mark.parametrize("name, title", [("a.org", "Personal: a memoir"), ("a.org", "What is personal"), ("a.org", "personal at 10:30:"), ("a.org", "persona1 :persona1:"), ("a.md", "Be personal #house"), ("a.org", "Why :)"), ("a.org", "@personal is what the tag says"), ("a.org", "What =#personal= means"), ("a.org", "See [[#personal][there]] and page.html#personal"), ("a.md", "See [[#Personal]] and [[#personal|there]], [[me#personal]]")])
 def test_words_of_a_title_are_no_tags(name, title):
     outline = parse_note(f"{'*' if name == 'a.org' else '#'} {title}\nb\n", name)
     assert not is_private(outline.tags(outline.nodes[-1]), ("@personal",))
