@@ -932,6 +932,13 @@ def test_who_asks_for_projects_or_tags_gets_their_names(tmp_path, line):
     assert tags.startswith("2 tags, with the number of open tasks:\n  house (2)\n  sea (2)\n") and "paint" in tasks, (tags, tasks)
 
 
+@pytest.mark.parametrize("line, file, head", [("add tag exam to Java - Interfaces", "Java - Interfaces.md", "---\ncreated: 2024-01-01\ntags: [exam]\n---\n"), ("tag house.org as home", "house.org", "#+title: House\n#+FILETAGS: :home:\n"), ("tag the Trip page with travel", "pages/Trip.md", "tags:: travel\n\n- Lisbon")])
+def test_a_whole_note_is_tagged_where_its_tags_stand(tmp_path, line, file, head):
+    notes = {"Java - Interfaces.md": "---\ncreated: 2024-01-01\n---\n## Intro\ntext\n## More\n", "java sam.md": "## Functional Interfaces\n", "house.org": "#+title: House\n* Roof\n* Cellar\n", "pages/Trip.md": "- Lisbon\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert files[file].startswith(head) and answer.startswith(f"Tags of {file}: +") and {**files, file: ""} == {**notes, file: ""}, (answer, files)
+
+
 @pytest.mark.parametrize("line", ["list all tags", "what tags do I have?"])
 def test_the_tags_of_notes_are_named_as_well_as_those_of_tasks(tmp_path, line):
     (tags,), _ = play(tmp_path, {**COUNTED, "soup.md": "---\ntags: [recipes]\n---\n# Soup\n", "x.org": "* Okafor :law:@personal:\n** b\n"}, line)
