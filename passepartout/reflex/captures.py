@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reflex/captures.html.md"""
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'GERMAN_JOINTS', 'tool_call', 'say', 'decline', 'Request',
            'plain_words', 'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'with_part', 'first_of_several',
-           'task_parts', 'repeated_parts', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority',
-           'in_words', 'propose_capture', 'capture_call', 'capture_words', 'placed']
+           'task_parts', 'repeated_parts', 'title_and_body', 'capture', 'priority_letter', 'take_priority',
+           'with_priority', 'signs_in_words', 'propose_capture', 'capture_call', 'capture_words', 'placed']
 
 # %% ../../nbs/reflex/captures.ipynb #c5fe9524
 import re
@@ -254,7 +254,7 @@ _COOKIE = Regex(r"\s*\[#([A-Za-z])\]\s*")
 _RANKED = Regex(r"(?<![\s,(])[\s,(]+(?:with\s+|at\s+)?(?:(high|highest|top|medium|normal|low|lowest)\s+prio(?:rity)?|prio(?:rity)?[\s:]+(high|highest|medium|normal|low|lowest|[abc123]))\)?[.!]*$", re.I)
 
 # %% ../../nbs/reflex/captures.ipynb #15fdebfb
-def letter_for(word: str) -> str:
+def priority_letter(word: str) -> str:
     "The priority that a word means: A for high, and so on; empty when it means none."
     return _LETTERS.get(word.lower().strip("[#]"), "")
 
@@ -262,7 +262,7 @@ def letter_for(word: str) -> str:
 def take_priority(text: str) -> tuple[str, str]:
     "The priority that is named in `text` (empty: none), and the text without it."
     if found := _COOKIE.search(text): return found[1].upper(), f"{text[:found.start()]} {text[found.end():]}".strip()
-    if found := _RANKED.search(text): return letter_for(found[1] or found[2]), text[:found.start()]
+    if found := _RANKED.search(text): return priority_letter(found[1] or found[2]), text[:found.start()]
     return "", text
 
 # %% ../../nbs/reflex/captures.ipynb #263f2ad0
@@ -272,7 +272,7 @@ def with_priority(title: str, letter: str, file: str) -> str:
     return f"[#{letter}] {title}" if file.lower().endswith(".org") or takes_bullets("", file) else f"{title} {SIGNS.get(letter, SIGNS['C'])}"
 
 # %% ../../nbs/reflex/captures.ipynb #a8a9a093
-def in_words(line: str) -> str | None:
+def signs_in_words(line: str) -> str | None:
     "A task with its signs of a plug-in as words of this grammar; the `line` itself when it has none, `None` when words can't say it."
     marks = [m for m in MARK.finditer(line) if m["sign"] or m["field"] or m["every"]] if HINT.search(line) else []
     level = ((sign := ARROW.search(line)) and URGENT[sign["arrow"]]) or ((found := LEVEL.search(line)) and LEVELS[found["level"].lower()])
@@ -291,7 +291,7 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     first, newline, rest = text.partition("\n")
     literal, when, repeat = _unquoted(first) != first.strip(), None, ""
     if kind == "task" and not literal:
-        said = in_words(first)
+        said = signs_in_words(first)
         first, literal = said or first, said is None
     tags = _HASHTAGS.search(first) if kind == "task" and not literal else None
     letter, first = take_priority(first[:tags.start()] if tags else first) if kind == "task" and not literal else ("", first)
