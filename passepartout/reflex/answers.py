@@ -36,7 +36,7 @@ from ..awareness.views import WAITING, month
 _UNITS = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}
 
 def say_repeat(stamp: Stamp) -> str:
-    "`every 2 weeks`, or nothing for what happens once."
+    "`, every 2 weeks`, to stand after a date; empty for what happens once."
     if not stamp.repeat: return ""
     count, unit = stamp.repeat.count, _UNITS[stamp.repeat.unit]
     return f", every {unit}" if count == 1 else f", every {count} {unit}s"

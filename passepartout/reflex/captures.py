@@ -14,6 +14,7 @@ __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'GERMAN_JOINTS', 't
 import re
 from datetime import date
 
+from ..capture import say_repeat
 from ..lazy import Regex
 from ..outline.bullets import takes_bullets
 from ..outline.markdown import ARROW, HINT, LEVEL, LEVELS, MARK, URGENT
@@ -330,7 +331,7 @@ def capture_call(title: str, kind: str, file: str, body: str | None, when: When 
 def capture_words(kind: str, title: str, file: str, when: When | None, repeat: str = "") -> str:
     "The explanation of a capture."
     dated = f", {'deadline' if when.kind == 'deadline' else 'scheduled for'} {say_day(when.day)}{when.hours}" if when else ""
-    return f"You asked to capture the {kind} “{title}” in {file}{dated}{f', repeated {repeat}' if repeat else ''}"
+    return f"You asked to capture the {kind} “{title}” in {file}{dated}{f', {say_repeat(repeat)}' if repeat else ''}"
 
 # %% ../../nbs/reflex/captures.ipynb #f62668df
 _TO_TASKS = Regex(r"(?:add|put|enter|write|note)\s+(?!(?:an?\s+)?(?:task|todo|note)\s+(?:to|for|about)\b)(.{2,200}?)\s+(?:to|in|into|on|onto)\s+(?:(?:my|the|our)\s+)(?:(calendar|agenda|diary)|to-?dos?(?:[\s-]list)?|tasks?(?:[\s-]list)?|list\s+of\s+(?:tasks|todos))(\s+(?:for|on|by|at|before|until|from|tomorrow|today|tonight|next|in|every|\d).{1,60})?[.!]*", re.I)
