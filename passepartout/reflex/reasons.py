@@ -222,7 +222,7 @@ def to_keep(request: Request, line: str) -> dict | None:
 # %% ../../nbs/reflex/reasons.ipynb #8938600c
 _COPY = Regex(r"(?:copy|duplicate|clone)\s+(?:the\s+|my\s+)?(?!that\b|it\b)(.{2,80}?)(?:\s+(?:to|into|under|in|as)\s+(.{2,60}))?", re.I)
 _SPLIT = Regex(r"(?:split|break)\s+(?:up\s+)?(?:the\s+|my\s+)?([^\"“”;:]{2,80}?)\s+(?:up\s+)?(?:into|in)\s+([^\"“”;:]{2,200})", re.I)
-_INTO_WHAT = Regex(r"(?:split|break\s+down)\s+(?:up\s+)?(?:the\s+|my\s+)?((?:(?!(?:with|between|among)\b)[^\s\"“”;:]+\s*){1,6}?)(?:\s+(?:up|(?:up\s+)?into\s+(?:\w+\s+)?(?:parts|pieces|steps|subtasks)))?", re.I)
+_INTO_WHAT = Regex(r"(?:split|break\s+down)\s+(?:up\s+)?(?:the\s+|my\s+)?((?!(?:with|between|among)\b)[^\s\"“”;:]+(?:\s+(?!(?:with|between|among)\b)[^\s\"“”;:]+){0,5}?)(?:\s+(?:up|(?:up\s+)?in(?:to)?\s+(?:half|halves|two|three|four|\d{1,2}|(?:\w+\s+)?(?:parts|pieces|steps|subtasks))))?", re.I)
 _NO_PARTS = Regex(r"(?:two|three|four|\d+|several|parts|pieces|smaller|half|steps|subtasks)\b", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #d2c7c503
