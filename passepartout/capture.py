@@ -148,12 +148,11 @@ def new_text(outline: Outline, lines: Sequence[str], gap: bool) -> str:
 
 # %% ../nbs/08e_capture.ipynb #6d191fd3
 def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: str = "note", scheduled: date | None = None,
-                    deadline: date | None = None, body: str = "", keyword: str | None = None, repeat: str = "",
-                    until: time | None = None) -> bytes:
+                    deadline: date | None = None, body: str = "", repeat: str = "", until: time | None = None) -> bytes:
     """`data`, the content of `file` (empty for a new one), with a note or task added: at its end, or a task in Markdown where `place_of_task` says.
 
-    All of `data` is in the result, unchanged. `kind` is "note" or "task"; `keyword` is the state of an Org task (default: the first open one
-    of the file), `repeat` how the date comes again, such as +1w, `until` the time at which something ends. Raises `CaptureError`, and then nothing has happened."""
+    All of `data` is in the result, unchanged. `kind` is "note" or "task"; a task in Org gets the first open state of the file. `repeat`
+    is how the date comes again, such as +1w, `until` the time at which something ends. Raises `CaptureError`, and then nothing has happened."""
     if kind not in ("note", "task"): raise CaptureError(f"A capture is a note or a task, not {kind!r}.")
     if repeat and not read_repeat(repeat): raise CaptureError(f"A repeater looks like +1w, +2d or .+1m, not {repeat!r}.")
     if repeat and not (kind == "task" and (scheduled or deadline)): raise CaptureError("Only a task with a date repeats; a note does not, nor a task without one.")
@@ -162,7 +161,7 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     outline = parse_note(seen.text, file)
     at, rest = len(outline.text), b""
     if outline.format == "org":
-        added = new_text(outline, org_lines(title, kind, scheduled, deadline, body, keyword or first_open(outline), repeat, until), False)
+        added = new_text(outline, org_lines(title, kind, scheduled, deadline, body, first_open(outline), repeat, until), False)
     else:
         tops = sum(n.level == 1 for n in outline.nodes if n.kind == "heading")
         word = word_for(outline, kind)
