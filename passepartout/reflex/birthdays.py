@@ -214,7 +214,7 @@ def told_birthday(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/reflex/birthdays.ipynb #14bc01f0
 def headings_named(name: str, around: Surroundings, today: date) -> list[Place]:
-    "The headings that are called exactly so, and are no tasks; without any, the only one that begins so, as somebody is called by the first name."
+    "The headings that are called exactly so, and are not tasks; without any, the only one that begins so, as somebody is called by the first name."
     match = look_up(around, Command("when", name, ""), today)
     fit = [place for place in match.places if place.kind != "file" and place.keyword is None] if match.kind in ("one", "several") else []
     begun = [place for place in fit if place.title.casefold().startswith(f"{name.casefold()} ")]
