@@ -81,3 +81,12 @@ def test_line_endings_are_the_files_own(ending, last):
     data = f"* a\n{last}".replace("\n", ending).encode()
     added = append_headline(data, "b", kind="task", deadline=date(2026, 11, 20), body="one\ntwo")[len(data):].decode()
     assert added.count("\n") == added.count(ending) and added.endswith(ending)
+
+
+@pytest.mark.parametrize("repeat", ["+1w", "+3d", ".+2m", ".+1y"])
+@pytest.mark.parametrize("begun", [b"", b"---\ntags: x\n---\n- [ ] tea [due:: 2026-11-19]\n"])
+def test_what_is_counted_from_the_day_it_is_done_stays_so_in_markdown(repeat, begun):
+    "`.+3d` was written as every 3 days, which counts from the date: a plant watered late was due again too early."
+    after = append_headline(begun, "water the fig", file="list.md", kind="task", scheduled=date(2026, 11, 20), repeat=repeat).decode()
+    found, = [stamp.repeat for stamp in stamps(parse_note(after, "list.md")) if stamp.repeat]
+    assert (found.mark == ".+", found.count, found.unit) == (repeat[0] == ".", int(repeat[-2]), repeat[-1])

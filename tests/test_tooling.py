@@ -213,6 +213,19 @@ def test_a_notebook_full_of_merge_marks_can_be_rebuilt(pair):
     assert list(pair.tool.check()) == []
 
 
+@pytest.mark.parametrize("lost", ["marks", "deleted"])
+def test_a_notebook_that_is_rebuilt_keeps_the_ids_that_were_committed(pair, lost):
+    "The comments of the module name them: with others, every part of it would differ."
+    pair.twin.write_text(DEMO.replace("return 2 * x", "return x + x"))
+    pair.run("sync")
+    pair.commit()
+    before = pair.nb.read_text()
+    if lost == "marks": pair.nb.write_text("<<<<<<< ours\n" + before)
+    else: pair.nb.unlink()
+    pair.run("sync", "demo", "--from", "twin")
+    assert pair.nb.read_text() == before
+
+
 def test_what_a_merge_left_is_told_by_the_check_and_not_by_a_traceback(pair):
     pair.run("export")
     pair.nb.write_text("<<<<<<< ours\n" + pair.nb.read_text())

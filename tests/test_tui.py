@@ -490,6 +490,15 @@ def test_a_section_that_is_too_long_to_show_says_so(tmp_path):
     desk.close()
 
 
+def test_a_line_that_a_note_no_longer_has_shows_no_other_heading(tmp_path):
+    given = settings(tmp_path, "Yes.")
+    (tmp_path / "notes" / "short.org").write_text("* Roof\nSlate.\n* Garden\n")
+    desk = NoteDesk(given)
+    assert [entry.line.text for entry in desk.section("short.org", 3)][1:] == ["* Garden"]
+    with pytest.raises(PassepartoutError, match="short.org has changed"): list(desk.section("short.org", 4))
+    desk.close()
+
+
 async def test_what_was_typed_comes_back_with_all_its_lines(tmp_path):
     "Sent and not delivered while something else was begun, or cleared with Ctrl-C: in one row and cut at ten thousand letters, or as the mark of a paste without the paste."
     text = "for Ana:\n" + "- a line\n" * 2_000

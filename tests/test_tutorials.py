@@ -1,4 +1,6 @@
 "What the pages tell people to type works when they type it: every cell that is shown, and none that is hidden, in an empty folder"
+import ast
+import codeop
 import json
 import os
 import subprocess
@@ -29,6 +31,18 @@ def test_what_is_shown_can_be_typed(tmp_path, name, promises):
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     done = subprocess.run([sys.executable, "-c", TYPED], input=json.dumps(cells), cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and len(cells) > 2, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("name", ["31a_write_a_tool.ipynb", "32_write_a_provider.ipynb", "92_embed.ipynb"])
+def test_what_is_typed_line_by_line_is_understood(name):
+    "These pages say that they can be typed at a prompt. There a block ends with an empty line, and only with one."
+    for cell in shown(name):
+        read, lines = codeop.CommandCompiler(), []
+        read.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        for line in [*cell.splitlines(), ""]:
+            lines.append(line)
+            if read("\n".join(lines)) is not None: lines.clear()
+        assert not lines, cell
 
 
 @pytest.mark.parametrize("name", ["00_start.ipynb", "30_write_a_skill.ipynb", "31_write_a_gate.ipynb", "91_change.ipynb"])

@@ -50,13 +50,18 @@ def write(path: Path, text: str):
     os.replace(new, path)
 
 
+def parse_notebook(text: str) -> dict:
+    "The notebook as plain JSON, every source joined to one string."
+    book = json.loads(text)
+    for cell in book["cells"]:
+        cell["source"] = "".join(cell["source"])
+    return book
+
+
 def read_notebook(nb: Path) -> dict:
-    "The notebook as plain JSON, every source and text joined to one string."
+    "The notebook at `nb`. Raises Drift when it cannot be read."
     try:
-        book = json.loads(nb.read_text(encoding="utf-8"))
-        for cell in book["cells"]:
-            cell["source"] = "".join(cell["source"])
-        return book
+        return parse_notebook(nb.read_text(encoding="utf-8"))
     except (ValueError, KeyError, TypeError) as error:
         raise Drift(f"{shown(nb)} is not a readable notebook ({error}); a merge may have left its marks in it. "
                     f"Rebuild it from its twin: python tools/nb.py one {nb.relative_to(NBS).with_suffix('').as_posix()} --from twin") from None
@@ -151,12 +156,7 @@ def cells_at_head(path: Path):
     text = at_head(path)
     if text is None:
         return None
-    if path.suffix == ".md":
-        return cells_of(from_text(text, shown(path)))
-    book = json.loads(text)
-    for cell in book["cells"]:
-        cell["source"] = "".join(cell["source"])
-    return cells_of(book)
+    return cells_of(from_text(text, shown(path)) if path.suffix == ".md" else parse_notebook(text))
 
 
 def last_committed(nb: Path, twin: Path):
@@ -232,13 +232,16 @@ def align(new: list, old: list) -> list:
 
 
 def carry_text_over(nb: Path, twin: Path):
-    "Twin to notebook."
-    try:
-        old = read_notebook(nb)["cells"] if nb.exists() else []
-    except Drift:
-        old = []
+    "Twin to notebook. What is missing or full of a merge's marks gets the ids that were committed: the module names them."
+    old = {"cells": []}
+    for text in (lambda: nb.read_text(encoding="utf-8"), lambda: at_head(nb)):
+        try:
+            old = parse_notebook(text())
+            break
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
     book = from_text(twin.read_text(encoding="utf-8"), shown(twin))
-    book["cells"] = align([c for c in book["cells"] if c["source"].strip()], old)
+    book["cells"] = align([c for c in book["cells"] if c["source"].strip()], old["cells"])
     write_notebook(nb, book)
 
 

@@ -28,15 +28,14 @@ def inserted(outline: Outline, at: int, lines: str, end: str) -> tuple[int, int,
     return at, at, ("" if at == 0 or outline.text[at - 1] == "\n" else end) + lines
 
 # %% ../../nbs/outline/08fca_insertions.ipynb #6d0e9368
-def grown(outline: Outline, text: str, at: int, parent: int, count: int = 1) -> Outline:
-    "The outline of `text`, if it is `outline` with `count` nodes more from place `at` on, the first of them below `parent`. Raises `RewriteError`."
+def grown(outline: Outline, text: str, at: int, parent: int) -> Outline:
+    "The outline of `text`, if it is `outline` with one node more, at place `at` and below `parent`. Raises `RewriteError`."
     after = reread(outline, text)
-    shift = lambda i: i + count if i >= at else i
+    shift = lambda i: i + (i >= at)
     expected = [{**facts(n), "parent": shift(n.parent)} for n in outline.nodes]
     found = [facts(n) for n in after.nodes]
-    if len(found) == len(expected) + count and found[:at] + found[at
-            + count:] == expected and after.nodes[at].parent == parent and after.keywords == outline.keywords:
-        return after
+    added = len(found) == len(expected) + 1 and found[:at] + found[at + 1:] == expected and after.nodes[at].parent == parent
+    if added and after.keywords == outline.keywords: return after
     raise RewriteError(f"What was to be added would not be read as a heading of its own in {outline.file}, or would change how others are "
                        "read; nothing was changed.")
 

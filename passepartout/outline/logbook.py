@@ -95,7 +95,7 @@ def log_time(now: datetime) -> str:
     return f"[{now:%Y-%m-%d} {NAMES[now.weekday()]} {now:%H:%M}]"
 
 # %% ../../nbs/outline/08fa_logbook.ipynb #90ad965b
-def with_note(line: str, note: str) -> str:
+def with_note(line: str, note: str = "") -> str:
     "A log line with the note below it, indented to its text. Lines are separated by plain newlines here."
     lines = note.strip().splitlines()
     return "- " + line + (" \\\\\n  " + "\n  ".join(lines) if lines else "")

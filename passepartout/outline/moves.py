@@ -87,7 +87,7 @@ def logged(outline: Outline, text: str, place: int, now: datetime | None) -> str
     if outline.format != "org" or now is None: return text
     after = reread(outline, text)
     how = logging_of(after, after.nodes[place])
-    return (replaced(text, [log_change(after, after.nodes[place], with_note(f"Refiled on {log_time(now)}", ""), how)]) if how.refile
+    return (replaced(text, [log_change(after, after.nodes[place], with_note(f"Refiled on {log_time(now)}"), how)]) if how.refile
             else text)
 
 # %% ../../nbs/outline/08fd_moves.ipynb #50156810

@@ -18,7 +18,7 @@ from typing import Iterable
 
 from .bullets import BULLET
 from ..lazy import Regex
-from .logbook import Logging, log_change, log_time, logging_of, with_note
+from .logbook import log_change, log_time, logging_of, with_note
 from .markdown import ARROW, ASIDE, LEVEL, MARK, TAG, marks_in, uncoded
 from ..org import Node, Outline
 from .rewrite import Change, RewriteError, ending_at, line_span, replaced, reread, settled, words
@@ -92,13 +92,12 @@ def movable(outline: Outline, node: Node, kind: str, when: date | datetime, unti
                            f"{node.line + 1} by hand.")
 
 # %% ../../nbs/outline/08fb_planning.ipynb #61f47301
-def log_moved(outline: Outline, text: str, node: Node, kind: str, old: str, now: datetime, note: str, logging: Logging) -> str:
+def log_moved(outline: Outline, text: str, node: Node, kind: str, old: str, now: datetime) -> str:
     "`text`, in which `node` was moved away from the stamp `old`, with the log line that its file wants."
-    how = logging_of(outline, node, logging)
+    how = logging_of(outline, node)
     if not (how.reschedule if kind == "scheduled" else how.redeadline): return text
     told, again = "Rescheduled" if kind == "scheduled" else "New deadline", reread(outline, text)
-    return replaced(text,
-                    [log_change(again, again.nodes[node.index], with_note(f'{told} from "[{old[1:-1]}]" on {log_time(now)}', note), how)])
+    return replaced(text, [log_change(again, again.nodes[node.index], with_note(f'{told} from "[{old[1:-1]}]" on {log_time(now)}'), how)])
 
 # %% ../../nbs/outline/08fb_planning.ipynb #367658a3
 def own_date(outline: Outline, node: Node) -> Stamp:
@@ -122,8 +121,8 @@ def move_appointment(outline: Outline, node: Node, when: date | datetime, until:
     raise RewriteError(f"The date would not be read in {outline.file}, so nothing was changed.")
 
 # %% ../../nbs/outline/08fb_planning.ipynb #41cb94a2
-def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "scheduled", *, now: datetime, note: str = "",
-             logging: Logging = Logging(), until: time | None = None) -> str:
+def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "scheduled", *, now: datetime,
+             until: time | None = None) -> str:
     """The text with `node` scheduled for (or, with kind "deadline", due on) `when`, to end at `until`; with kind "plain", the date in its text is moved.
 
     `now` is for the log, if the file keeps one of this."""
@@ -136,7 +135,7 @@ def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "s
     old, new = (f"<{found[1]}>" if found else ""), moved(found[1] if found else "", when, until)
     if old == new and "CLOSED:" not in line: return outline.text
     after = replaced(outline.text, [plan_change(outline, node, (WORDS[kind], new), ("CLOSED",))])
-    if old and old != write_stamp(when, until=until): after = log_moved(outline, after, node, kind, old, now, note, logging)
+    if old and old != write_stamp(when, until=until): after = log_moved(outline, after, node, kind, old, now)
     return planned(outline, after, node, kind, when)
 
 # %% ../../nbs/outline/08fb_planning.ipynb #051542d8

@@ -7,13 +7,14 @@ Docs: https://example.org/passepartout/reflex/captures.html.md"""
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'GERMAN_JOINTS', 'tool_call', 'say', 'decline', 'Request',
            'plain_words', 'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'with_part', 'first_of_several',
-           'task_parts', 'repeated_parts', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority',
-           'in_words', 'propose_capture', 'capture_call', 'capture_words', 'placed']
+           'task_parts', 'repeated_parts', 'title_and_body', 'capture', 'priority_letter', 'take_priority',
+           'with_priority', 'signs_in_words', 'propose_capture', 'capture_call', 'capture_words', 'placed']
 
 # %% ../../nbs/reflex/captures.ipynb #c5fe9524
 import re
 from datetime import date
 
+from ..capture import say_repeat
 from ..lazy import Regex
 from ..outline.bullets import takes_bullets
 from ..outline.markdown import ARROW, HINT, LEVEL, LEVELS, MARK, URGENT
@@ -254,7 +255,7 @@ _COOKIE = Regex(r"\s*\[#([A-Za-z])\]\s*")
 _RANKED = Regex(r"(?<![\s,(])[\s,(]+(?:with\s+|at\s+)?(?:(high|highest|top|medium|normal|low|lowest)\s+prio(?:rity)?|prio(?:rity)?[\s:]+(high|highest|medium|normal|low|lowest|[abc123]))\)?[.!]*$", re.I)
 
 # %% ../../nbs/reflex/captures.ipynb #15fdebfb
-def letter_for(word: str) -> str:
+def priority_letter(word: str) -> str:
     "The priority that a word means: A for high, and so on; empty when it means none."
     return _LETTERS.get(word.lower().strip("[#]"), "")
 
@@ -262,7 +263,7 @@ def letter_for(word: str) -> str:
 def take_priority(text: str) -> tuple[str, str]:
     "The priority that is named in `text` (empty: none), and the text without it."
     if found := _COOKIE.search(text): return found[1].upper(), f"{text[:found.start()]} {text[found.end():]}".strip()
-    if found := _RANKED.search(text): return letter_for(found[1] or found[2]), text[:found.start()]
+    if found := _RANKED.search(text): return priority_letter(found[1] or found[2]), text[:found.start()]
     return "", text
 
 # %% ../../nbs/reflex/captures.ipynb #263f2ad0
@@ -272,7 +273,7 @@ def with_priority(title: str, letter: str, file: str) -> str:
     return f"[#{letter}] {title}" if file.lower().endswith(".org") or takes_bullets("", file) else f"{title} {SIGNS.get(letter, SIGNS['C'])}"
 
 # %% ../../nbs/reflex/captures.ipynb #a8a9a093
-def in_words(line: str) -> str | None:
+def signs_in_words(line: str) -> str | None:
     "A task with its signs of a plug-in as words of this grammar; the `line` itself when it has none, `None` when words can't say it."
     marks = [m for m in MARK.finditer(line) if m["sign"] or m["field"] or m["every"]] if HINT.search(line) else []
     level = ((sign := ARROW.search(line)) and URGENT[sign["arrow"]]) or ((found := LEVEL.search(line)) and LEVELS[found["level"].lower()])
@@ -291,7 +292,7 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     first, newline, rest = text.partition("\n")
     literal, when, repeat = _unquoted(first) != first.strip(), None, ""
     if kind == "task" and not literal:
-        said = in_words(first)
+        said = signs_in_words(first)
         first, literal = said or first, said is None
     tags = _HASHTAGS.search(first) if kind == "task" and not literal else None
     letter, first = take_priority(first[:tags.start()] if tags else first) if kind == "task" and not literal else ("", first)
@@ -330,7 +331,7 @@ def capture_call(title: str, kind: str, file: str, body: str | None, when: When 
 def capture_words(kind: str, title: str, file: str, when: When | None, repeat: str = "") -> str:
     "The explanation of a capture."
     dated = f", {'deadline' if when.kind == 'deadline' else 'scheduled for'} {say_day(when.day)}{when.hours}" if when else ""
-    return f"You asked to capture the {kind} “{title}” in {file}{dated}{f', repeated {repeat}' if repeat else ''}"
+    return f"You asked to capture the {kind} “{title}” in {file}{dated}{f', {say_repeat(repeat)}' if repeat else ''}"
 
 # %% ../../nbs/reflex/captures.ipynb #f62668df
 _TO_TASKS = Regex(r"(?:add|put|enter|write|note)\s+(?!(?:an?\s+)?(?:task|todo|note)\s+(?:to|for|about)\b)(.{2,200}?)\s+(?:to|in|into|on|onto)\s+(?:(?:my|the|our)\s+)(?:(calendar|agenda|diary)|to-?dos?(?:[\s-]list)?|tasks?(?:[\s-]list)?|list\s+of\s+(?:tasks|todos))(\s+(?:for|on|by|at|before|until|from|tomorrow|today|tonight|next|in|every|\d).{1,60})?[.!]*", re.I)

@@ -14,7 +14,7 @@ import re
 from datetime import date
 
 from ..lazy import Regex
-from .captures import Request, decline, letter_for
+from .captures import Request, decline, priority_letter
 from .command import QUOTED, Command, cuts, object_of
 from .datecommands import date_command, pause_command, resume_command, skip_command
 from .dates import NoSuchDate, words_of
@@ -83,13 +83,13 @@ def priority_command(text: str) -> list[Command] | None:
                         {"step": 1 if found[1].lower() in ("lower", "decrease", "reduce") else -1})]
     if found := _PRIORITISE.fullmatch(text): return make(found[1], "A")
     if found := _BRACKETS.fullmatch(text): return make(found[2] or found[3], (found[1] or found[4]).upper(), weak=True)
-    if found := _PRIORITY_OF.fullmatch(text): return make(found[1], letter_for(found[2]))
-    if found := _PRIORITY_ON.fullmatch(text): return make(found[2], letter_for(found[1]))
+    if found := _PRIORITY_OF.fullmatch(text): return make(found[1], priority_letter(found[2]))
+    if found := _PRIORITY_ON.fullmatch(text): return make(found[2], priority_letter(found[1]))
     if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^(?:make|mark|flag)\s.*|\sas\s+)(?:urgent|important)$|^make\s+(?:it|that|this)\s+[a-z]{3,}$",
                                                              text if text[:4].lower() in ("make", "mark", "flag")
                                                              else text[found.end(1):], re.I):
         return None
-    return (make(found[1], letter_for(found[2])) if "prio" in text[found.end(1):].lower() or "#" in text[found.end(1):]
+    return (make(found[1], priority_letter(found[2])) if "prio" in text[found.end(1):].lower() or "#" in text[found.end(1):]
             or text[:4].lower() == "make" or found[2].lower() in ("urgent", "important") else None)
 
 # %% ../../nbs/reflex/commands.ipynb #cb6ef43c

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/files.html.md"""
 # %% auto #0
 __all__ = ['MOST_DAYS', 'paths_of', 'own_inbox', 'inbox', 'in_own_inbox', 'as_spelt', 'page_of', 'named_as', 'for_journal',
            'on_todays_page', 'day_in_a_tree', 'under_day', 'for_today', 'unquoted', 'begun_today', 'page_to_read',
-           'called', 'read_there', 'file_called', 'in_quotes', 'unknown_file', 'lies_elsewhere']
+           'paths_called', 'read_there', 'file_called', 'in_quotes', 'unknown_file', 'lies_elsewhere']
 
 # %% ../../nbs/reflex/files.ipynb #b3d528b6
 import re
@@ -18,20 +18,19 @@ from ..lazy import Regex
 from .answers import TODO_OR_NOTE
 from .captures import Request, capture_head, decline, propose_capture, say, title_and_body, tool_call, with_priority
 from .command import Command
-from .editcalls import to_under
-from .edits import look, settled
+from .editcalls import propose_under
+from .edits import look, with_fallback
 from .dates import say_day
+from .filenames import all_files
 from .journals import journal
-from .lookups import Outcome, Surroundings, name_of, way_of
+from .lookups import Outcome, Surroundings, name_of, rank_of
 from .reading import read
 from ..targets import Place, files_called, one_sign, resolve_target
 
 # %% ../../nbs/reflex/files.ipynb #39683da3
 def paths_of(around: Surroundings) -> list[str]:
-    "The names of all notes."
-    names = lambda around: ([outline.file for outline in around.outlines()] if (index := around.index()) is None
-                            else [path for path, _ in index.guarded(index.files).values()])
-    return names(around) if isinstance(found := settled(names, around), dict) else found
+    "The names of all notes, read without the index when that fails."
+    return all_files(around) if isinstance(found := with_fallback(all_files, around), dict) else found
 
 # %% ../../nbs/reflex/files.ipynb #c1845e80
 def own_inbox(around: Surroundings) -> str:
@@ -129,7 +128,7 @@ def on_todays_page(kind: str, what: str | None, request: Request, around: Surrou
     page, clear = page_of(request.today, paths_of(around))
     if what and not clear and (place := day_in_a_tree(request.today, around)):
         return (under_day(what, place, around) if kind == "note" else
-                settled(lambda around: to_under(Command("under", place.title, "add a task under {}", {"text": what}), place, around, request.today), around))
+                with_fallback(lambda around: propose_under(Command("under", place.title, "add a task under {}", {"text": what}), place, around, request.today), around))
     if not what: return decline(f"What shall it say? For example: {'journal' if clear else f'note in {page}'}: slept badly")
     if clear: return propose_capture(kind, what, page, request.today)
     return decline(f"I write into files by their names. Did you mean “{'todo' if kind == 'task' else 'note'} in {page}: {what}”? Say “yes”, and I'll do it. Or answer "
@@ -138,7 +137,7 @@ def on_todays_page(kind: str, what: str | None, request: Request, around: Surrou
 # %% ../../nbs/reflex/files.ipynb #4b3a7f36
 def day_in_a_tree(day: date, around: Surroundings) -> Place | None:
     "The one heading that is called by this day, perhaps with its name after it."
-    found = settled(lambda around: [place for place in resolve_target(around.notes(), day.isoformat(), day).places if place.kind == "heading" and not place.keyword
+    found = with_fallback(lambda around: [place for place in resolve_target(around.notes(), day.isoformat(), day).places if place.kind == "heading" and not place.keyword
                                     and re.fullmatch(rf"{day.isoformat()}(?:\s+\w+)?", place.title.strip())], around)
     return found[0] if isinstance(found, list) and len(found) == 1 else None
 
@@ -189,7 +188,7 @@ def page_to_read(request: Request, around: Surroundings) -> dict | None:
     return say(f"There is no page for {say_day(when)} yet." + (" “journal: …” begins it." if when == request.today else ""))
 
 # %% ../../nbs/reflex/files.ipynb #63a5ad4c
-def called(path: str, paths: list[str]) -> list[str]:
+def paths_called(path: str, paths: list[str]) -> list[str]:
     "Those of `paths` that end in `path`, in whichever case, and with or without the ending."
     wanted = f"/{one_sign(path).removeprefix('./')}".casefold()
     return [each for each in paths if f"/{one_sign(each)}".casefold().endswith((wanted, f"{wanted}.org", f"{wanted}.md"))]
@@ -201,10 +200,10 @@ def read_there(request: Request, around: Surroundings) -> dict | None:
     if proposal is None or proposal["payload"]["action"] != "CALL": return proposal
     path, paths = proposal["payload"]["args"]["path"], paths_of(around)
     if path in paths or path.endswith("/"): return proposal
-    same = called(path, paths)
+    same = paths_called(path, paths)
     if len(same) > 1: return decline(f"There are several files called {path}: {', '.join(same[:9])}. Name its folder as well: read {same[0]}")
     if not same:                                        # a page may have a name with a slash, which is no folder
-        titled = settled(lambda around: [place.file for place in files_called(around.notes(), path) if way_of(path, place) == 0], around)
+        titled = with_fallback(lambda around: [place.file for place in files_called(around.notes(), path) if rank_of(path, place) == 0], around)
         same = titled if isinstance(titled, list) and len(titled) == 1 else []
     if not same: return proposal
     payload = proposal["payload"]
@@ -244,7 +243,7 @@ def unknown_file(request: Request, around: Surroundings) -> dict | None:
     if not named or not (head := capture_head(request.text)) or not head[1].lstrip().lower().startswith(("in ", "into ", "to ")): return None
     name, paths = " ".join(named[2].split()), paths_of(around)
     if one_sign(name) in map(one_sign, paths) or name.startswith("./") or "/" in name and " " not in name: return None
-    rest, other = request.text[named.end():].strip(), called(name, paths)
+    rest, other = request.text[named.end():].strip(), paths_called(name, paths)
     offer = lambda file: f"“{named[1].strip()} {f'{chr(34)}{file}{chr(34)}' if ' ' in file else file}: {rest}”"
     if other and len(request.text) < 2000 and "\n" not in rest and "”" not in rest:
         return decline(f"There is no {name} at the top of your notes, but {' and '.join(other[:3])}. Did you mean {offer(other[0])}? Say “yes”, and I'll do it. For a new file: "
@@ -261,7 +260,7 @@ def lies_elsewhere(proposal: dict | None, text: str, around: Surroundings) -> di
     calls = [payload, *payload.get("steps", ())]
     named = dict.fromkeys([each["args"]["file"] for each in calls if "org-capture" in (each.get("tool"), each.get("call")) and isinstance(each["args"].get("file"), str)])
     for file in [each for each in named if "/" not in each and each.casefold() in text.casefold()]:
-        if file in (paths := paths_of(around)) or one_sign(file) in map(one_sign, paths) or not (other := called(file, paths)): continue
+        if file in (paths := paths_of(around)) or one_sign(file) in map(one_sign, paths) or not (other := paths_called(file, paths)): continue
         at, quoted = text.lower().rfind(file.lower()), f'"{other[0]}"' if " " in other[0] else other[0]
         offer = f"{text[:at].rstrip(chr(34))}{quoted}{text[at + len(file):].lstrip(chr(34))}".strip()
         sure = at >= 0 and len(text) < 2000 and not set('\n“”') & set(offer)

@@ -17,11 +17,11 @@ from ..lazy import Regex
 from ..outline.privacy import is_private
 from .agendas import AROUND
 from .asides import both_shown
-from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, neither_said, taken_up
+from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, says_only_yes, taken_up
 from .captures import Request, decline, repeated_parts, say
 from .command import Command
 from .dates import NoSuchDate, say_day
-from .edits import edit, number_in, settled
+from .edits import edit, number_in, with_fallback
 from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere
 from .german import in_english
 from .followups import about_the_new, narrowed, shown_more, spelled_out, went_on
@@ -47,7 +47,7 @@ def offered_before(request: Request, around: Surroundings) -> str | None:
 # %% ../../nbs/reflex/grammar.ipynb #1bdc46ec
 def which_of_two(request: Request, around: Surroundings) -> bool:
     "Does the person say *yes* where the engine asked whether something is a task or a note?"
-    if not neither_said(request, around): return False
+    if not says_only_yes(request, around): return False
     asked, answered = around.earlier[-1]
     return understand(asked, request.today, replace(around, earlier=around.earlier[:-1]))["payload"].get("text") == answered
 
@@ -153,7 +153,7 @@ _TOLD_DONE = Regex(r"(?:done|check off)\s+([^;:\"“”]{1,80})", re.I)
 def in_vain(better: str, request: Request, around: Surroundings) -> bool:
     "Whether `better` would tick off what nothing in the notes is called."
     if not _TOLD_DONE.fullmatch(better) or around.index() is None and not around.outlines(): return False            # nobody knows what there is
-    tried = settled(lambda around: edit(Request.of(better, request.today), around), around)
+    tried = with_fallback(lambda around: edit(Request.of(better, request.today), around), around)
     return isinstance(tried, dict) and " called “" in str(tried["payload"].get("text", "")) and tried["payload"]["text"].startswith(("No", "Nothing"))
 
 # %% ../../nbs/reflex/grammar.ipynb #2c5c1e02
@@ -162,8 +162,8 @@ def there_already(better: str, request: Request, around: Surroundings) -> str | 
     if not better.startswith("todo ") or ";" in better: return None
     title, file, when, repeat = repeated_parts(better[5:], request.today)
     if when is None or repeat or file or when.until or set(title) & set('"“”') or when.day < request.today: return None
-    found = settled(lambda around: [look_up(around, Command("date", title, "", wants="open"), request.today)], around)
-    if not isinstance(found, list) or found[0].kind != "one" or found[0].way: return None
+    found = with_fallback(lambda around: [look_up(around, Command("date", title, "", wants="open"), request.today)], around)
+    if not isinstance(found, list) or found[0].kind != "one" or found[0].rank: return None
     place = found[0].places[0]
     if place.kind == "file" or place.done or not (place.open or place.day) or is_private(place.tags, around.private): return None
     offer = f"set the deadline of {title} to {when}" if when.kind == "deadline" else f"move {title} to {when}"
@@ -188,7 +188,7 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in small))[:60]
     bare = [word for word in request.words if word not in STOP and word not in SHOW]
     only_a_topic = topic and topic.lower().split() == bare and len(bare) <= 3 and bare[0] not in _TO_GO_ON and "”" not in topic
-    if only_a_topic and settled(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
+    if only_a_topic and with_fallback(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
         return f"I didn't understand that. Did you mean “find {topic}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it."
     if request.words and request.words[0] in SHOW:
         return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join([w for w in request.words[1:12] if w not in STOP and w not in AROUND][:5]) or 'lisbon'}"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..lazy import Regex
-from .agendas import middle
+from .agendas import span_words
 from .captures import Request
 from .dates import NoSuchDate
 from .whens import without_clock
@@ -43,7 +43,7 @@ def kind_asked(request: Request) -> tuple[str, Request]:
 # %% ../../nbs/reflex/questions.ipynb #7bd6dd8f
 def hours_asked(request: Request) -> tuple[str, str] | None:
     "The hours of the day that a question names, as written after a date: from one, until another or an hour later; `None` without."
-    try: begin, end = next((hours for hours, _ in without_clock(middle(request.words)) if hours[0]), (None, None))
+    try: begin, end = next((hours for hours, _ in without_clock(span_words(request.words)) if hours[0]), (None, None))
     except NoSuchDate: return None
     if begin is None: return None
     return f" {begin:%H:%M}", f" {end:%H:%M}" if end else f" {begin.hour + 1:02}:{begin:%M}" if begin.hour < 23 else ""

@@ -12,7 +12,7 @@ __all__ = ['THINKING', 'REASONS', 'BY_WORD', 'CLOCK', 'REPORTED', 'SUBJECTS', 'o
 import re
 
 from ..lazy import Regex
-from .answers import TODO_OR_NOTE, kept
+from .answers import TODO_OR_NOTE, words_kept
 from .captures import Request, decline, say
 from .command import object_of
 from .dates import say_day
@@ -173,7 +173,7 @@ def half_said(request: Request, line: str) -> dict | None:
     if _MADE.match(line) and not {"note", "task", "todo", "reminder", "appointment"} & set(request.words[:5]): return decline(THINKING)
     if request.words[:2] in (("make", "it"), ("make", "this"), ("make", "that"), ("make", "them")): return decline(_EDITING)
     if request.words[:1] == ("make",) and len(request.words) > 2:
-        what = kept(request)[:80]
+        what = words_kept(request)[:80]
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     return None
 
@@ -203,7 +203,7 @@ def to_keep(request: Request, line: str) -> dict | None:
     if _SUMMARY.fullmatch(line): return decline(THINKING)
     if " ".join(request.words) in CLOCK: return say("I know the date and not the time. " + f"Today is {say_day(request.today)}.")
     if first and first[0] in ("add", "put", "buy", "get", "pick"):
-        what = kept(request)[:80]
+        what = words_kept(request)[:80]
         if first[0] == "add" and len(request.words) < 2: return decline("Shall it be a task or a note? Say “todo …” or “note: …”.")
         if found := _TO_LIST.fullmatch(request.text.strip().rstrip("?!. ")):
             if found[2].strip().lower() in ("list", "liste", "the list", "the liste"): return decline(f"Which list do you mean? For example: add {found[1].strip()[:60]} to the shopping list")
@@ -222,7 +222,7 @@ def to_keep(request: Request, line: str) -> dict | None:
 # %% ../../nbs/reflex/reasons.ipynb #8938600c
 _COPY = Regex(r"(?:copy|duplicate|clone)\s+(?:the\s+|my\s+)?(?!that\b|it\b)(.{2,80}?)(?:\s+(?:to|into|under|in|as)\s+(.{2,60}))?", re.I)
 _SPLIT = Regex(r"(?:split|break)\s+(?:up\s+)?(?:the\s+|my\s+)?([^\"“”;:]{2,80}?)\s+(?:up\s+)?(?:into|in)\s+([^\"“”;:]{2,200})", re.I)
-_INTO_WHAT = Regex(r"(?:split|break\s+down)\s+(?:up\s+)?(?:the\s+|my\s+)?((?:(?!(?:with|between|among)\b)[^\s\"“”;:]+\s*){1,6}?)(?:\s+(?:up|(?:up\s+)?into\s+(?:\w+\s+)?(?:parts|pieces|steps|subtasks)))?", re.I)
+_INTO_WHAT = Regex(r"(?:split|break\s+down)\s+(?:up\s+)?(?:the\s+|my\s+)?((?!(?:with|between|among)\b)[^\s\"“”;:]+(?:\s+(?!(?:with|between|among)\b)[^\s\"“”;:]+){0,5}?)(?:\s+(?:up|(?:up\s+)?in(?:to)?\s+(?:half|halves|two|three|four|\d{1,2}|(?:\w+\s+)?(?:parts|pieces|steps|subtasks))))?", re.I)
 _NO_PARTS = Regex(r"(?:two|three|four|\d+|several|parts|pieces|smaller|half|steps|subtasks)\b", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #d2c7c503

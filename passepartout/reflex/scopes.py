@@ -19,9 +19,9 @@ from ..lazy import Regex
 from .agendas import agenda
 from .captures import Request, decline, say
 from .dates import NoSuchDate, words_of
-from .edits import entries, settled
+from .edits import entries_in, with_fallback
 from .files import paths_of
-from .lookups import Surroundings, way_of
+from .lookups import Surroundings, rank_of
 from .questions import asked
 from .spans import read_span
 from .tasklists import tasks
@@ -40,7 +40,7 @@ def folder_named(words: str, around: Surroundings) -> str | None:
 # %% ../../nbs/reflex/scopes.ipynb #2d652a36
 def file_named(name: str, around: Surroundings) -> str | None:
     "The one file that is called exactly so; `None` for none or several."
-    files = settled(lambda around: [place.file for place in files_called(around.notes(), name) if not place.hidden and way_of(name, place) == 0], around)
+    files = with_fallback(lambda around: [place.file for place in files_called(around.notes(), name) if not place.hidden and rank_of(name, place) == 0], around)
     return files[0] if isinstance(files, list) and len(files) == 1 else None
 
 # %% ../../nbs/reflex/scopes.ipynb #9c32863b
@@ -63,7 +63,7 @@ def place_told(around: Surroundings) -> str | None:
     "The file or the folder of which the last answer was; `None` when it was of several."
     told = around.earlier[-1][1] if around.earlier else ""
     if found := _SHOWN.match(told): return found[1]
-    files = list(dict.fromkeys(file for _, file, _ in entries(told)))
+    files = list(dict.fromkeys(file for _, file, _ in entries_in(told)))
     if len(files) < 2: return files[0] if files else None
     common = set.intersection(*({str(parent) for parent in PurePosixPath(file).parents} for file in files))
     return max(common, key=len) if common != {"."} else None

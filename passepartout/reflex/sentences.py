@@ -26,13 +26,13 @@ from .captures import Request, capture, capture_head, decline, placed, say, tool
 from .command import Command
 from .dates import NoSuchDate
 from .statecalls import items_of
-from .edits import by_number, by_reference, by_words, corrected_title, edit, look, remind_of_it, settled
+from .edits import by_number, by_reference, by_words, corrected_title, edit, look, remind_of_it, with_fallback
 from .filenames import touches_few
 from .files import for_journal, for_today, inbox, page_to_read, read_there, unknown_file
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
 from .journals import journal, journal_of_today
-from .lookups import Surroundings, look_up, way_of
+from .lookups import Surroundings, look_up, rank_of
 from .paraphrases import paraphrased
 from .passed import next_time
 from .questions import asked
@@ -68,8 +68,8 @@ _UNDER_A_HEADING = Regex(r"(?:please\s+)?(?:(?:add|create|make)\s+(?:an?\s+)?(?:
 def under_a_heading(request: Request, around: Surroundings) -> dict | None:
     "todo X under Y: the offer to put it there, if something is called Y"
     if len(line := request.text.strip()) > 300 or "\n" in line or not (found := _UNDER_A_HEADING.fullmatch(line)): return None
-    there = settled(lambda around: [look_up(around, Command("under", found[3], ""), request.today)], around)
-    if not isinstance(there, list) or there[0].way != 0 or there[0].kind not in ("one", "several"): return None
+    there = with_fallback(lambda around: [look_up(around, Command("under", found[3], ""), request.today)], around)
+    if not isinstance(there, list) or there[0].rank != 0 or there[0].kind not in ("one", "several"): return None
     return decline(f"Did you mean “add a {'note' if found[1].lower() == 'note' else 'task'} under {found[3]}: {found[2]}”? Say “yes”, and I'll do it.")
 
 # %% ../../nbs/reflex/sentences.ipynb #1b92ec3d
@@ -80,14 +80,14 @@ def under_a_line(request: Request, around: Surroundings) -> dict | None:
     "todo X under Y, add a task to Y: X, where Y is no heading and no task but a line of a list: what can be done instead"
     if len(line := request.text.strip()) > 300 or not (found := _UNDER_A_LINE.fullmatch(line)): return None
     words, name, kind = found[3] or found[4], found[2] or found[5], "note" if found[1].lower() == "note" else "todo"
-    file = settled(lambda around: line_called(name, around), around)
+    file = with_fallback(lambda around: line_called(name, around), around)
     return (decline(f"“{name}” is a line of a list in {file}, and I put things only below headings and tasks. Nothing was done. “{kind} in {file}: {words}” puts it at the end of that page.")
             if isinstance(file, str) else None)
 
 def line_called(name: str, around: Surroundings) -> str | None:
     "The file in which a bullet has these words and no others; `None` where there is none, or where they may be called so otherwise, or where it is private."
     called = look_up(around, Command("under", name, ""), date.min)
-    if called.way == 0 and called.kind in ("one", "several"): return None
+    if called.rank == 0 and called.kind in ("one", "several"): return None
     index = around.index()
     files = around.outlines() if index is None else [around.outline(file) for file in files_holding(index, name, 5)]
     wanted = name.strip().casefold()
@@ -102,7 +102,7 @@ def finish_by(request: Request, around: Surroundings) -> dict | None:
     if "\n" in request.text or not (found := _FINISH.fullmatch(request.text.strip().rstrip(".!"))): return None
     title, when = split_when(found[1], request.today)
     if not title or when is None or when.kind != "deadline" or when.day < request.today: return None
-    there = settled(lambda around: [look_up(around, Command("date", title, "", wants="open"), request.today)], around)
+    there = with_fallback(lambda around: [look_up(around, Command("date", title, "", wants="open"), request.today)], around)
     known = isinstance(there, list) and there[0].kind == "one" and there[0].places[0].kind != "file"
     offer = f"set the deadline of {title} to {when}" if known else f"todo {request.text.strip()}"
     return decline(f"Is that still to be done? Did you mean “{offer}”? Say “yes”, and I'll do it. If it is finished: done {title}")
@@ -122,7 +122,7 @@ MOST_LEFT = 40
 def left_on_list(request: Request, around: Surroundings) -> dict | None:
     "what is left on the packing list, how many things are on the shopping list"
     if not (found := _ON_LIST.fullmatch(request.plain)): return None
-    return settled(lambda around: boxes_of(found[1], around, request.today), around)
+    return with_fallback(lambda around: boxes_of(found[1], around, request.today), around)
 
 # %% ../../nbs/reflex/sentences.ipynb #de00e8da
 def boxes_of(name: str, around: Surroundings, today: date) -> dict | None:
@@ -148,8 +148,8 @@ def titled(request: Request, around: Surroundings) -> dict | None:
 def exactly(text: str, today: date, around: Surroundings) -> dict | None:
     "What shows the one heading or file that is called `text`, all of it; `None` where there is none or there are several."
     if not 0 < len(text) <= 80 or "\n" in text or set(text) & set('"“”:;'): return None
-    found = settled(lambda around: [look_up(around, Command("show", text, ""), today)], around)
-    exact = isinstance(found, list) and found[0].kind == "one" and found[0].way == 0
+    found = with_fallback(lambda around: [look_up(around, Command("show", text, ""), today)], around)
+    exact = isinstance(found, list) and found[0].kind == "one" and found[0].rank == 0
     return look(Request.of(f"show {text}", today), around) if exact else None
 
 # %% ../../nbs/reflex/sentences.ipynb #421c8d68
@@ -280,7 +280,7 @@ def spelt_better(request: Request, around: Surroundings) -> str | None:
     if not (better := suggestion(request)): return None
     said, meant = request.text.split(), better.split()
     changed = [word.strip("?!.,:;'\"") for word, other in zip(said[1:], meant[1:]) if word != other] if len(said) == len(meant) and said[0] == meant[0] else []
-    known = settled(lambda around: [True] if any(word and mentioned(word, around) for word in changed) else [], around) if changed else []
+    known = with_fallback(lambda around: [True] if any(word and mentioned(word, around) for word in changed) else [], around) if changed else []
     return None if known == [True] else better
 
 # %% ../../nbs/reflex/sentences.ipynb #aa68388b
@@ -328,14 +328,14 @@ def looked_for(request: Request, around: Surroundings) -> dict | None:
     names = [word for word in topic.split() if word[:1].isupper()]
     named = lambda around: (any(resolve_target(around.notes(), name, request.today).kind != "none" for name in names)
                             or any(is_called(place, word) for word in topic.split() for place in files_called(around.notes(), word)))
-    held = settled(lambda around: [True] if mentioned(topic, around) or named(around) else [], around)
+    held = with_fallback(lambda around: [True] if mentioned(topic, around) or named(around) else [], around)
     return (tool_call("org-find", f"You asked something that I can't answer, but sections have its words: “{topic}”", query=topic[:300],
                       quote=3) if held == [True] else None)
 
 # %% ../../nbs/reflex/sentences.ipynb #95e36590
 def is_called(place: Place, word: str) -> bool:
     "Whether a note is called exactly so, by its title or by the name of its file."
-    return way_of(word, place) == 0 or fold(place.file.rpartition("/")[2].rpartition(".")[0]) == fold(word)
+    return rank_of(word, place) == 0 or fold(place.file.rpartition("/")[2].rpartition(".")[0]) == fold(word)
 
 # %% ../../nbs/reflex/sentences.ipynb #a0a9baeb
 def mentioned(topic: str, around: Surroundings) -> bool:

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/sequences.html.md"""
 
 # %% auto #0
 __all__ = ['THEN', 'AND', 'MOST_PARTS', 'MOST_SENTENCE', 'FOUND', 'parts_of', 'call_step', 'plan', 'asked_for', 'in_one_plan',
-           'with_it', 'carried', 'each_on_its_day', 'each_with_the_verb', 'each_item', 'several', 'read_parts',
+           'with_it', 'with_verb_of', 'each_on_its_day', 'each_with_the_verb', 'each_item', 'several', 'read_parts',
            'one_after_the_other', 'each_with_both', 'offered_together', 'then_a_task', 'found_and_added', 'found_plan']
 
 # %% ../../nbs/reflex/sequences.ipynb #37e7f8bf
@@ -87,7 +87,7 @@ _REMIND, _GOES_ON = Regex(r"remind\s+me(?=\s)",
                           re.I), Regex(r"(?:(?:at|on|tomorrow|tonight|every|next|in)\s(?:[\w:.]+\s){0,5}?(?:to|about)|to)\s+\w", re.I)
 
 # %% ../../nbs/reflex/sequences.ipynb #694303af
-def carried(part: str, first: str) -> str:
+def with_verb_of(part: str, first: str) -> str:
     "`part` with the verb of the `first` part in front, where it leaves it out."
     if (head := _REMIND.match(first)) and _GOES_ON.match(part): return f"{head.group()} {part}"
     if (head := _MOVES.match(first)) and _WITH_END.search(part) and not _MOVES.match(part): return f"{head.group()} {part}"
@@ -154,7 +154,7 @@ def read_parts(parts: list[str], exact: Callable[[str], dict | None]) -> list[di
     calls: list[dict] = []
     for part in parts:
         found = (exact(part) or with_it(part, calls[-1] if calls else None, exact)
-                 or (exact(carried(part, parts[0])) if calls and _REMIND.match(parts[0]) and _GOES_ON.match(part) else None))
+                 or (exact(with_verb_of(part, parts[0])) if calls and _REMIND.match(parts[0]) and _GOES_ON.match(part) else None))
         if found is None: break
         calls.append(found)
     return calls
@@ -184,7 +184,7 @@ def offered_together(request: Request, exact: Callable[[str], dict | None]) -> d
     "The offer to carry the verb of the first part over: *done the starter and the plants*. `None` when a part is not clear with it either."
     if len(request.text) > MOST_SENTENCE or "\n" in request.text: return None
     parts = parts_of(request.text, AND)
-    readings = [each_with_both(request.text), [parts[0], *(carried(part, parts[0]) for part in parts[1:])] if 1 < len(parts) <= MOST_PARTS else []]
+    readings = [each_with_both(request.text), [parts[0], *(with_verb_of(part, parts[0]) for part in parts[1:])] if 1 < len(parts) <= MOST_PARTS else []]
     wholes = next((each for each in readings if each and each != parts and all(map(exact, each))), None)
     if wholes is None or exact(request.text) is not None: return None
     return decline(f"Did you mean “{', '.join(wholes)}”? Say “yes”, and I'll do it.")

@@ -12,7 +12,7 @@ import re
 
 from ..lazy import Regex
 from .agendas import AROUND, ASKS, take_folder
-from .captures import Request, letter_for, plain_words, tool_call
+from .captures import Request, priority_letter, plain_words, tool_call
 from .dates import words_of
 from .reading import file_and_rest
 from .searches import query_of
@@ -81,7 +81,7 @@ def filtered(request: Request) -> dict | None:
             return tool_call("org-find", f"You asked what was finished {span}",
                              query=f"closed:{span.start.isoformat()}..{span.end.isoformat()} -todo:given-up", limit=50)
     if found := _IMPORTANT.fullmatch(line):
-        letter = (found["letter"] or found["other"] or "").upper() or letter_for({"biggest": "high"}.get(word := (found["word"] or "high").lower(), word))
+        letter = (found["letter"] or found["other"] or "").upper() or priority_letter({"biggest": "high"}.get(word := (found["word"] or "high").lower(), word))
         return tool_call("org-find", f"You asked for the open tasks with priority {letter}", query=f"priority:{letter} todo:open", limit=50)
     if _REPEATING.fullmatch(line): return tool_call("org-agenda", "You asked for the tasks that repeat", view="repeating")
     if _UNDUE.fullmatch(line):

@@ -61,14 +61,14 @@ def plans(chat: Any, text: str) -> None:
 
 # %% ../../nbs/terminal/20ac_planwords.ipynb #440586a7
 @contextlib.contextmanager
-def steps_shown(chat: Any, beginning: int = 2) -> Iterator[None]:
+def steps_shown(chat: Any) -> Iterator[None]:
     "While this lasts, the steps of plans are told as they are done, from the second on: a plan of one step is an answer like any other."
     told: list[str] = []
     def look(kind: str, body: dict, turn: str) -> None:
         if kind != "plan-step": return
         told.append(f"≡ step {body.get('step') or '?'}: {step_made(body)}")
-        if len(told) == beginning: chat.say("\n".join(told), "dim")
-        elif len(told) > beginning: chat.say(told[-1], "dim")
+        if len(told) == 2: chat.say("\n".join(told), "dim")
+        elif len(told) > 2: chat.say(told[-1], "dim")
     end = chat.agent.watch(look)
     try: yield
     finally: end()

@@ -19,7 +19,7 @@ from ..amounts import counted, listed
 from ..agenda import Item, say_day
 from .agendatool import DAYS, NEXT, org_agenda, org_next, org_view, read_clock, read_when, this_moment
 from .firstlines import QUESTIONS
-from ..capture import INBOX, CaptureError, append_headline, clean_title, tags_of
+from ..capture import INBOX, CaptureError, append_headline, clean_title, say_repeat, tags_of
 from ..conditions import PassepartoutError
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import names_below
@@ -67,7 +67,7 @@ def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | No
     if tags: summary += f", tagged {' and '.join(tags)}"
     if begin: summary += f", scheduled for {say_when(begin, until)}"
     if due: summary += f", due {say_when(due, until)}"
-    if repeat: summary += f", repeated {repeat}"
+    if repeat: summary += f", {say_repeat(repeat)}"
     return FileEdit(file, before, after, summary)
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #7c08ad8f

@@ -8,24 +8,23 @@ Docs: https://example.org/passepartout/toolbelt/shelltool.html.md"""
 __all__ = ['MOST_SECONDS', 'shell_tool']
 
 # %% ../../nbs/toolbelt/12d_shelltool.ipynb #a5008806
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ..labels import FREE, SURE
 from ..confinement.roots import Root
-from ..shell.sandbox import Bubblewrap, find_bubblewrap
+from ..shell.sandbox import find_bubblewrap
 from ..tools import Parameter, Tool, ToolContext, ToolError, ToolResult
 
 # %% ../../nbs/toolbelt/12d_shelltool.ipynb #4c4ef9bc
 MOST_SECONDS = 600
 
-def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), find: Callable[[], Bubblewrap] = find_bubblewrap,
-               private_tags: Sequence[str] = ("@personal", "@private")) -> Tool:
-    "The tool `shell` for commands in `roots`. `hidden` are folders that no command may see; `find` says where commands run; `private_tags` make the output private of what can read notes under them."
+def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), private_tags: Sequence[str] = ("@personal", "@private")) -> Tool:
+    "The tool `shell` for commands in `roots`. `hidden` are folders that no command may see; `private_tags` make the output private of what can read notes under them."
     async def body(command: str, timeout: int, context: ToolContext) -> ToolResult:
         if not 1 <= timeout <= MOST_SECONDS:
             raise ToolError(f"The time for a command is between 1 and {MOST_SECONDS} seconds, not {timeout}.")
         from passepartout.toolbelt.commandrun import run_command
-        return await run_command(context.resources.get("command"), timeout, roots, find, hidden, private_tags)
+        return await run_command(context.resources.get("command"), timeout, roots, find_bubblewrap, hidden, private_tags)
     return Tool("shell", "Run a command line in the memex folder; no network, no input, and nothing stays running",
                 [Parameter("command", kind="command", description="what to run"),
                  Parameter("timeout", "integer", "seconds", default=30, kind="limit")], body, timeout=MOST_SECONDS + 30,

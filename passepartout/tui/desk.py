@@ -124,8 +124,9 @@ class NoteDesk(Contents):
         from passepartout.targets import resolve_target
         notes = self.opened()
         found = resolve_target(notes.index, f"{file}:{line}", notes.today)
-        if found.kind != "one": raise PassepartoutError(f"{short_line(file)} has changed, and the heading is not there any more. Look for it by its words.")
-        outline, node = section(notes, found.places[0])
+        outline, node = section(notes, found.places[0]) if found.kind == "one" else (None, None)
+        if outline is None or line > outline.text.rstrip("\n").count("\n") + 1:
+            raise PassepartoutError(f"{short_line(file)} has changed, and the heading is not there any more. Look for it by its words.")
         yield Entry(Line("·", "", f"{file}:{node.line}", "dim"))
         whole = outline.text[node.start:node.end].rstrip("\n")
         for text, style in body_lines(whole[:MOST_SHOWN], outline.format == "markdown"): yield Entry(Line(" ", "", text, style))
