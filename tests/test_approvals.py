@@ -20,7 +20,7 @@ from passepartout.plist import write_plist
 from passepartout.sessions import rewind
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
-from passepartout.tools import Parameter, Tool
+from passepartout.tools import Effects, Parameter, Tool
 
 
 class Clock:
@@ -525,6 +525,6 @@ async def test_an_approved_edit_that_was_overtaken_is_told_and_neither_made_agai
     def edit(**kwargs):
         ran.append(1)
         raise EditConflict("Somebody wrote in between.")
-    agent, pending = await asking(body=edit)
+    agent, pending = await asking(body=edit, effects=Effects(destructive=False))
     await agent.approve(pending.id, pending.code)
     assert ran == [1] and agent.pending() == [] and states(agent) == ["used"] and [e["state"] for e in agent.journal.effects()] == ["failed"]
