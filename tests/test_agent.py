@@ -21,6 +21,7 @@ from passepartout.perceive import receive
 from passepartout.plist import write_plist
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
+from passepartout.storage import store
 from passepartout.tools import Effects, Parameter, Tool
 from passepartout.undo import undo_action
 
@@ -621,3 +622,29 @@ async def test_the_last_round_that_is_allowed_is_made_and_none_after_an_interrup
     assert await loop_process(agent, make(agent.settings.max_depth + 1)) is None
     agent.interrupted = True
     assert await loop_process(agent, make(0)) is None and any("interrupted; the turn ends here" in line for line in agent.log.lines())
+
+
+@pytest.mark.parametrize("then", ["undo", "close", "turn"])
+async def test_what_was_done_while_the_record_could_not_be_written_is_written_as_soon_as_it_can_be(tmp_path, monkeypatch, then):
+    "It stayed under way until the process ended, which for a daemon is weeks, and could not be taken back."
+    agent, full = await Agent.boot(settings_for(tmp_path)), []
+    note, really = tmp_path / "memex" / "inbox.org", store._append
+    def append(*args):
+        if full or "Call" in note.read_text() and not full.append(1): raise JournalError("The disk is full.")
+        return really(*args)
+    monkeypatch.setattr(store, "_append", append)
+    before = note.read_bytes()
+    reply = await agent.handle("add a task to inbox.org: Call the roofer")
+    assert "counts as unknown. Do not do it again" in reply and reply.status == "failed" and states(agent) == ["started"]
+    await agent.handle("what is due today?")
+    assert states(agent) == ["started"] and len(agent.turns.late) == 1                  # no room yet
+    monkeypatch.setattr(store, "_append", really)
+    if then == "undo":
+        assert "as it was before" in await agent.undo() and note.read_bytes() == before and states(agent) == ["committed", "committed"]
+    elif then == "turn": await agent.handle("what is due today?")
+    path = agent.journal.path
+    if then != "close": assert set(states(agent)) == {"committed"} and agent.turns.late == []
+    await agent.close()
+    journal = Journal.open(path)
+    assert {e["state"] for e in journal.effects()} == {"committed"} and journal.verify(whole=True).ok
+    journal.close()
