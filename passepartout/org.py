@@ -8,9 +8,9 @@ Docs: https://example.org/passepartout/org.html.md"""
 __all__ = ['QUIET', 'LINK', 'NAMES', 'TAGS', 'PRIORITY', 'WORD', 'SIGNS', 'PLANNING', 'DRAWER', 'PROPERTY', 'SETTING', 'BLOCK',
            'BLOCK_END', 'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'Node', 'shown_tags',
            'Keywords', 'read_keywords', 'Below', 'Above', 'Outline', 'plain_text', 'link_targets', 'other_names',
-           'Builder', 'read_headline', 'meant_tags', 'read_properties', 'property_tags', 'find_blocks', 'block_ends',
-           'note_spans', 'read_settings', 'inside', 'read_heading', 'read_hashtags', 'parse_org', 'read_file_node',
-           'print_outline']
+           'Builder', 'read_headline', 'meant_tags', 'read_properties', 'property_tags', 'is_choice', 'find_blocks',
+           'block_ends', 'note_spans', 'read_settings', 'inside', 'read_heading', 'read_hashtags', 'parse_org',
+           'read_file_node', 'print_outline']
 
 # %% ../nbs/08_org.ipynb #975c69ad
 import re
@@ -266,8 +266,13 @@ def read_properties(drawer: str) -> dict[str, str]:
 # %% ../nbs/08_org.ipynb #1f64dace
 def property_tags(properties: Mapping[str, Any]) -> list[str]:
     "The words of the properties whose name says that they are tags."
-    return [word for name, value in properties.items() if isinstance(value, str) and (name.endswith(("TAGS", "_TAG")) or name == "TAG")
+    return [word for name, value in properties.items() if isinstance(value, str) and (name.endswith(("TAGS", "_TAG")) or name == "TAG") and not is_choice(name)
             for word in re.split(r"[\s:,#\"\[\]]+", str(value)) if word]
+
+# %% ../nbs/08_org.ipynb #3d737330
+def is_choice(name: str) -> bool:
+    "Whether the setting or property of this name lists tags by which an export chooses, and not tags of what it stands in."
+    return name.upper().endswith(("EXCLUDE_TAGS", "SELECT_TAGS"))
 
 # %% ../nbs/08_org.ipynb #78685a79
 SETTING = Regex(r"#\+((?i:title|filetags|\w+_tags|todo|seq_todo|typ_todo|category|property)):[ \t]*([^\r\n]*)")
@@ -372,7 +377,7 @@ def parse_org(text: str, file: str = "", *, default: Keywords = Keywords(), modi
 def read_file_node(node: Node, text: str, settings: Mapping[str, list[str]]) -> None:
     "Fill in node 0 from the settings of the file and a drawer at its top."
     node.title = " ".join(settings.get("title", [])) or node.title
-    lines = [line for name, said in settings.items() if name.endswith("tags") for line in said]
+    lines = [line for name, said in settings.items() if name.endswith("tags") and not is_choice(name) for line in said]
     node.tags = tuple(dict.fromkeys(tag for line in lines for tag in re.split(r"[:\s\"]+", line) if tag))
     pairs = [value.split(None, 1) for value in settings.get("property", []) if value]
     node.properties = {pair[0].upper(): (pair[1:] or [""])[0] for pair in pairs}

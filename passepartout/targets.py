@@ -7,9 +7,9 @@ Docs: https://example.org/passepartout/targets.html.md"""
 # %% auto #0
 __all__ = ['PLACE', 'FILLERS', 'SEPARATOR', 'COUNTER', 'MOST_PLACES', 'NODES', 'AT_LINE', 'Asked', 'read_target', 'Place',
            'places_of', 'make_places', 'make_place', 'Words', 'read_words', 'own_title', 'folded', 'fits', 'Resolved',
-           'choose', 'so_called', 'best_fits', 'has_ident', 'one_sign', 'same_file', 'at_line', 'outcome', 'alike',
-           'resolve_target', 'index_places', 'ident_match', 'name_match', 'title_match', 'index_alike', 'read_places',
-           'read_place', 'files_called', 'files_holding']
+           'choose', 'whole_file', 'so_called', 'best_fits', 'has_ident', 'one_sign', 'same_file', 'at_line', 'outcome',
+           'alike', 'resolve_target', 'index_places', 'ident_match', 'name_match', 'title_match', 'index_alike',
+           'read_places', 'read_place', 'files_called', 'files_holding']
 
 # %% ../nbs/08n_targets.ipynb #4dc7df38
 import json
@@ -160,8 +160,16 @@ def choose(places: Iterable[Place], asked: Asked, today: date | None = None, wan
     for keep in (lambda p: not wanted or wanted(p), lambda p: True):
         if named := so_called([p for p in found if not p.hidden and keep(p)], asked.words): return outcome(named, today)
         for seen in (lambda p: not p.hidden and p.kind != "file", lambda p: not p.hidden, lambda p: True):
-            if best := best_fits([p for p in found if seen(p) and keep(p)], asked.words): return outcome(best, today)
+            if best := best_fits([p for p in found if seen(p) and keep(p)], asked.words):
+                return outcome(whole_file([p for p in found if keep(p)], best, asked.words) or best, today)
     return Resolved("none", ())
+
+# %% ../nbs/08n_targets.ipynb #52518304
+def whole_file(places: list[Place], best: list[Place], text: str) -> list[Place]:
+    "The files with exactly this name, when the headings that fit `best` do so only by what is around them."
+    words = read_words(text)
+    if any(place.kind == "file" or fits(words, place) != 3 for place in best): return []
+    return [place for place in places if place.kind == "file" and not place.hidden and fits(words, place) == 0]
 
 # %% ../nbs/08n_targets.ipynb #31e04564
 def so_called(places: list[Place], text: str) -> list[Place]:

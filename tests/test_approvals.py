@@ -206,8 +206,20 @@ async def test_a_question_expires_whichever_way_the_clock_jumps(jump, runs):
     agent, pending = await asking(clock=clock)
     clock.now += jump
     try: await agent.approve(pending.id, pending.code)
-    except PassepartoutError: assert not runs
+    except PassepartoutError as error: assert not runs and ("has expired, so nothing was done. Ask again" if jump > 0 else "the clock says ") in error.message
     assert bool(agent.ran) is runs
+    with pytest.raises(PassepartoutError, match="There is nothing to approve here"): await agent.approve(None, "aaaaaa", "other")
+
+
+async def test_a_question_that_a_clock_which_ran_ahead_ended_is_told_as_one():
+    clock = Clock()
+    agent, pending = await asking(clock=clock)
+    clock.now += 10 ** 7
+    assert agent.journal.lapse(agent.journal.run_out()[0])
+    clock.now -= 10 ** 7
+    for ident in (pending.id, None):
+        with pytest.raises(PassepartoutError, match="by a clock that ran ahead, so nothing was done. Ask again"): await agent.approve(ident, pending.code)
+    assert agent.ran == []
 
 
 async def test_it_expires_between_the_answer_and_the_deed():

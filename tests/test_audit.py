@@ -3,8 +3,9 @@ import json, shutil, sqlite3
 from types import SimpleNamespace
 
 import pytest
+from passepartout.consent.grants import Grant, Grants
 from passepartout.journal import ApprovalGone, Journal, JournalError
-from passepartout.storage.ledger import is_after_break
+from passepartout.storage.ledger import is_after_break, whole_since
 
 NOW = [1000.0]
 
@@ -374,7 +375,7 @@ def test_states_of_an_approval(home):
     with pytest.raises(ApprovalGone, match="no request"):
         journal.approve("nothing", by="person", session="main")
     ask_and_approve(journal, "a2")
-    for jump, words in ((601, "expired"), (-4000, "expired")):      # a clock set forward, and one set back
+    for jump, words in ((601, "expired"), (-4000, "the clock says .* now: it was set")):      # a clock set forward, and one set back
         NOW[0] = 1000.0 + jump
         with pytest.raises(ApprovalGone, match=words):
             use(journal, "a2")
@@ -551,3 +552,42 @@ def test_whichever_page_is_damaged_it_is_a_sentence(home):
 @pytest.mark.parametrize("seq, ok, after", [(5, True, True), (0, True, True), (4, False, False), (5, False, False), (6, False, True)])
 def test_what_stands_after_a_break_counts_and_the_broken_record_does_not(seq, ok, after):
     assert is_after_break(SimpleNamespace(checked=SimpleNamespace(ok=ok, seq=5)), seq) is after
+
+
+def test_a_question_that_is_not_answered_yet_goes_by_no_other_name(home):
+    "Somebody who may write the file, and nothing else, has a yes to a small question answer a large one."
+    journal = opened(home)
+    for id, what in (("a1", "delete all"), ("a2", "add bread")):
+        batch = journal.batch("main", "t9")
+        batch.ask(id, "h", what, code_hash="c", expires=NOW[0] + 600, reason="r", channel="cli")
+        batch.commit_now()
+    edit(home, "UPDATE approvals SET id = 'a3' WHERE id = 'a2'", "UPDATE approvals SET id = 'a2' WHERE id = 'a1'")
+    with pytest.raises(ApprovalGone, match="seal"): journal.approve("a2", by="person", session="main")
+    journal.close()
+
+
+@pytest.mark.parametrize("gone", ["seq = {0}", "seq >= {0}"])
+def test_nothing_is_whole_since_a_record_that_is_gone(home, gone):
+    journal = opened(home)
+    Grants(journal).give(Grant("edit", "main", NOW[0] + 900), "a1", "person")
+    given = journal.seq
+    batch = journal.batch("main", "t9"); batch.record("note", {}); batch.commit_now()
+    assert whole_since(journal, [given], "chain_grants", "kind = 'grant'") == {given}
+    edit(home, f"DELETE FROM chain WHERE {gone.format(given)}")
+    assert whole_since(journal, [given], "chain_grants", "kind = 'grant'") == set()
+    journal.close()
+
+
+def test_a_journal_with_a_page_that_the_disk_lost_is_not_gone_on_with(home):
+    "What is written after records that cannot be read would stand on nothing. The page is one of a long text: whoever only counts the records does not meet it."
+    journal = opened(home)
+    batch = journal.batch("main", "t9"); batch.record("note", {"text": "".join(f"number {n:04} " for n in range(2000))}); batch.commit_now()
+    batch = journal.batch("main", "t9"); batch.record("note", {}); batch.commit_now()
+    journal.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = (home / "journal.db").read_bytes()
+    (home / "journal.anchor").unlink()
+    journal.db.close()
+    with open(home / "journal.db", "r+b") as file: file.seek(data.index(b"number 1000 ") // 2048 * 2048); file.write(b"\xff" * 4)
+    before = (home / "journal.db").read_bytes()
+    with pytest.raises(JournalError, match="damaged page.*restore FILE"): opened(home)
+    assert (home / "journal.db").read_bytes() == before

@@ -97,6 +97,28 @@ def test_pasted_tasks_are_as_many_and_a_task_with_boxes_is_one(tmp_path):
     assert files["inbox.org"] == "* TODO buy milk\n* TODO call Ana\nDEADLINE: <2026-11-20 Fri>\n* TODO party\n- [ ] cake\n- [ ] tea\n"
 
 
+def test_no_line_of_a_paste_becomes_the_text_of_the_first_task(tmp_path):
+    many = "\n".join(f"todo: thing {n}; and more" for n in range(20))
+    (answer,), files = play(tmp_path / "a", {}, many)
+    assert files["inbox.org"].split("\n") == [*(f"* TODO thing {n}; and more" for n in range(20)), ""] and answer.count("Added the task") == 20
+    _, files = play(tmp_path / "b", {}, "* TODO a\n* TODO plan next week\n* TODO say \"hello\"", "note: the fig\nnote: the tar")
+    assert files["inbox.org"] == '* TODO a\n* TODO plan next week\n* TODO say "hello"\n* the fig\n* the tar\n'
+    (answer,), files = play(tmp_path / "c", {}, "todo call Ana\ndentist friday 9:30\nnote: the fig")
+    assert answer.startswith("One request at a time") and not files
+
+
+def test_lines_of_all_kinds_become_tasks_or_one_entry_as_one_answers(tmp_path):
+    lines = "call the insurance\ndentist friday 9:30\ndone call Ana\nis the roof done?\n- [ ] renew passport\narchive everything\nremind me to water the fig every sunday"
+    answers, files = play(tmp_path / "a", {"a.org": "* TODO call Ana\n"}, lines, "tasks")
+    assert "of the 7 lines, answer “tasks”" in answers[0] and answers[1].count("Added the task") == 7 and files["a.org"] == "* TODO call Ana\n"
+    assert files["inbox.org"] == ("* TODO call the insurance\n* TODO dentist\nSCHEDULED: <2026-11-20 Fri 09:30>\n* TODO done call Ana\n* TODO is the roof done?\n* TODO renew passport\n"
+                                  "* TODO archive everything\n* TODO water the fig\nSCHEDULED: <2026-11-22 Sun +1w>\n")
+    _, files = play(tmp_path / "b", {}, "todo call Ana\nnote: the fig", "todo")
+    assert files["inbox.org"] == "* TODO call Ana\nnote: the fig\n"
+    answers, files = play(tmp_path / "c", {}, "hello", "tasks")
+    assert not files
+
+
 def test_a_folder_without_notes_says_so(tmp_path):
     answers, _ = play(tmp_path, {}, "what is due today", "what is overdue")
     assert all("no notes in this folder" in answer for answer in answers) and answers[1].startswith("Nothing is overdue.")
@@ -930,6 +952,13 @@ def test_who_asks_for_projects_or_tags_gets_their_names(tmp_path, line):
     (names, tags, tasks), _ = play(tmp_path, {**COUNTED, "c.org": "#+TITLE: Boat, old\n* TODO sell :sea:\n"}, line, "what tags do I use", "tasks by project")
     assert "  Boat (1)\n  Boat, old (1)\n“tasks by project” lists" in names and "paint" not in names, names
     assert tags.startswith("2 tags, with the number of open tasks:\n  house (2)\n  sea (2)\n") and "paint" in tasks, (tags, tasks)
+
+
+@pytest.mark.parametrize("line, file, head", [("add tag exam to Java - Interfaces", "Java - Interfaces.md", "---\ncreated: 2024-01-01\ntags: [exam]\n---\n"), ("tag house.org as home", "house.org", "#+title: House\n#+FILETAGS: :home:\n"), ("tag the Trip page with travel", "pages/Trip.md", "tags:: travel\n\n- Lisbon")])
+def test_a_whole_note_is_tagged_where_its_tags_stand(tmp_path, line, file, head):
+    notes = {"Java - Interfaces.md": "---\ncreated: 2024-01-01\n---\n## Intro\ntext\n## More\n", "java sam.md": "## Functional Interfaces\n", "house.org": "#+title: House\n* Roof\n* Cellar\n", "pages/Trip.md": "- Lisbon\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert files[file].startswith(head) and answer.startswith(f"Tags of {file}: +") and {**files, file: ""} == {**notes, file: ""}, (answer, files)
 
 
 @pytest.mark.parametrize("line", ["list all tags", "what tags do I have?"])

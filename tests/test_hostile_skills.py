@@ -302,9 +302,28 @@ def test_a_page_in_the_memex_cannot_take_the_place_of_the_persons_own_gate(tmp_p
             agent, book = started()
         else: book.reload()
         found = judge(agent, CALL, Signal.of({"payload": {"sensor": "user-input", "text": "x"}})).verdict
-        if mandatory or mine == "whole" or (mine == "broken" and not restarted): assert isinstance(found, Rejected) and "no mail, ever" in found.text and "own skill guard" in book.problems[str(memex / "theirs.md")]
-        else: assert isinstance(found, Allowed)           # nobody insists on it, and nothing tells any more that there was one
+        assert "own skill guard" in book.problems[str(memex / "theirs.md")]
+        if mandatory or mine == "whole" or (mine == "broken" and not restarted): assert isinstance(found, Rejected) and "no mail, ever" in found.text
+        else: assert isinstance(found, Allowed) and "guard" not in book.versions
     finally: book.close()
+
+
+@jailed
+def test_a_name_of_the_persons_own_is_given_away_by_them_and_by_nothing_else(tmp_path):
+    "Their own page of a job was removed, and one of that name that had come with some notes ran in its place, with what was allowed under the name."
+    home, memex = tmp_path / "skills", tmp_path / "memex"
+    home.mkdir(); memex.mkdir()
+    page = "---\nskill: morning\npermissions: prompt\n---\n```python\ndef mandate(signal):\n    return 'Be brief.'\n```\n"
+    (home / "morning.md").write_text(page)
+    for step in ("loaded", "removed", "reset", "given away", "loaded"):
+        if step == "removed": (home / "morning.md").rename(memex / "theirs.md")
+        book = SkillBook(Agent.bare(gate_timeout_s=120), [SkillFolder(home), SkillFolder(memex, own=False)], WRAP, tmp_path / "state", limits=PATIENT)
+        book.load()
+        assert (list(book.versions), len(book.problems)) == ((["morning"], 0) if step == "loaded" else ([], step != "given away")), (step, book.problems)
+        for why in book.problems.values(): assert "passepartout skills disable morning, then passepartout skills load morning" in why
+        if step == "reset": book.memory.disabled.append("morning"); book.memory.own.remove("morning"); book.memory.save()
+        if step == "given away": book.memory.disabled.remove("morning"); book.memory.save()
+        book.close()
 
 
 @pytest.mark.parametrize("known", ['{"disabled": [["x"]]}', '{"good": {"x": 5}}', '{"good": {"x": ["a"]}}', "[" * 100_000, '{"made": {"a": 1}}', '{"tested": [1, [2]]}'])

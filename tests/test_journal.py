@@ -624,20 +624,61 @@ def test_a_log_of_another_database_is_told_and_does_nothing_to_the_journal(small
     journal.close()
 
 
-def test_an_older_copy_beside_a_later_log_is_told_as_one(small):
-    kept = small.read_bytes()
-    for records in (300, 3):
-        later = Journal.open(small)
-        for n in range(records):
-            (batch := later.batch("main", f"t{n}")).record("turn", {"text": "later " * 200})
-            batch.commit_now(durable=False)
-        log = small.with_name("journal.db-wal").read_bytes()
-        later.close()
-    small.write_bytes(kept)
-    small.with_name("journal.db-wal").write_bytes(log)
-    journal = Journal.open(small)
-    assert "the file is whole" in journal.verify(whole=True).problem and small.read_bytes() == kept
+@pytest.fixture(scope="module", params=[(1, 3), (40, 3), (300, 3), (300, 60)])
+def half(request, tmp_path_factory):
+    """A journal, what it is later, the log that it has then, and its file by now: put back beside the log, the older file makes a database of two days."""
+    first, last = request.param
+    journal = Journal.open(path := tmp_path_factory.mktemp("half") / "journal.db")
+    kept = None
+    for n in range(first + last + 1):
+        (batch := journal.batch("main", f"{n * 7919 % 997:03x}")).record("turn", {"text": "later " * 40})
+        batch.commit_now(durable=False)
+        if n in (0, first): journal.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        kept = kept or path.read_bytes()
+    log, later = path.with_name("journal.db-wal").read_bytes(), path.read_bytes()
     journal.close()
+    return path.with_suffix(".key").read_bytes(), path.with_suffix(".anchor").read_bytes(), kept, later, log
+
+
+def put(folder, half, older):
+    key, anchor, kept, later, log = half
+    for name, data in {"key": key, "anchor": anchor, "db": kept if older else later, "db-wal": log}.items(): (folder / f"journal.{name}").write_bytes(data); (folder / f"journal.{name}").chmod(0o600)
+    return folder / "journal.db"
+
+
+def contradict(path):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        try: return db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        except sqlite3.DatabaseError as error: return str(error)
+
+
+def test_an_older_copy_beside_a_later_log_is_told_at_the_start_and_nothing_is_written_to_either(half, tmp_path):
+    "It was opened as if nothing were wrong, with the last records and without some before them, and the first turn made that the journal."
+    path = put(tmp_path, half, older=True)
+    (tmp_path / "asked").mkdir()
+    if contradict(put(tmp_path / "asked", half, older=True)) == "ok":       # a log that holds all that changed, or nothing that the older file leads to
+        journal = Journal.open(path)
+        assert journal.verify(whole=True).kind == journal.checked.kind == ("ok" if len(journal.records()) == 5 else "cut-off")
+        return journal.close()
+    with pytest.raises(JournalError, match="the file is whole.*move the log to some other place"): Journal.open(path)
+    gc.collect()
+    assert path.read_bytes() == half[2] and path.with_name("journal.db-wal").read_bytes() == half[4]
+    path.with_name("journal.db-wal").rename(tmp_path / "moved away")
+    journal = Journal.open(path)
+    assert journal.checked.kind == "cut-off" and "an older copy was put back" in journal.checked.problem and len(journal.records(kinds=["turn"])) == 1
+    journal.close()
+
+
+def test_the_log_of_a_killed_process_is_taken_up_and_one_that_is_in_use_is_not_asked_about(half, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(file_room, "refuse_apart", lambda db, path, really=file_room.refuse_apart: asked.append(really(db, path)))
+    journal = Journal.open(put(tmp_path, half, older=False))
+    noted(journal).commit_now()
+    assert journal.checked.ok and journal.verify(whole=True).ok and len(asked) == 1
+    other = Journal.open(journal.path)                   # the log is that of a process that lives
+    other.close(); journal.close()
+    Journal.open(journal.path).close()                   # nor is there anything to ask after an orderly end
+    assert len(asked) == 1
 
 
 ELSEWHERE = "import sys; from passepartout.storage.store import Store; Store.open(sys.argv[1]).close()"

@@ -169,6 +169,7 @@ def test_a_list_of_birthdays_is_on_the_agenda_line_by_line():
 
 
 def test_an_address_and_a_colour_are_not_listed_as_tags_and_a_word_in_italics_is():
-    from passepartout.outline.hashtags import hashtags, is_colour
+    from passepartout.outline.hashtags import hashtags, is_listed
     names = [name for _, name in hashtags("#ff0000 https://a.b/#intro (/#plan/) //#x *#bold* /#start/")]
-    assert names == ["ff0000", "plan", "x", "bold", "start"] and [is_colour(name) for name in names] == [True, False, False, False, False]
+    assert names == ["ff0000", "plan", "x", "bold", "start"] and [is_listed(name, True) for name in names] == [False, True, True, True, True]
+    assert [is_listed(tag, False) for tag in ("ff0000", "0🌲", "games/genres", "@chakra-ui/react", "C++", "#10", "#+STYLE", "<<options>>", "1</a>", "#ERROR?")] == [True] * 6 + [False] * 4

@@ -247,9 +247,10 @@ def test_the_tags_at_the_head_of_a_page_count_once():
 
 
 def test_a_category_is_no_tag_and_the_tags_to_choose_from_are_none():
-    for text in ("#+CATEGORY: personal\n* A\n", "#+TAGS: personal(p) house(h)\n* A\n", "* A\n:PROPERTIES:\n:CATEGORY: personal\n:GEBURTSTAG: personal\n:END:\n"):
+    for text in ("#+CATEGORY: personal\n* A\n", "#+TAGS: personal(p) house(h)\n* A\n", "* A\n:PROPERTIES:\n:CATEGORY: personal\n:GEBURTSTAG: personal\n:END:\n",
+                 "#+EXCLUDE_TAGS: noexport personal\n* A\n", "#+export_exclude_tags: personal\n* A\n", "#+EXPORT_SELECT_TAGS: personal\n* A\n", "* A\n:PROPERTIES:\n:EXPORT_EXCLUDE_TAGS: personal\n:END:\n"):
         outline = parse_note(text, "a.org")
-        assert not any(is_private(outline.tags(node), ["@personal"]) for node in outline.nodes), text
+        assert not any(outline.tags(node) for node in outline.nodes), text
 
 
 @pytest.mark.parametrize("line", ["- #[[personal]] diary", "- TODO x #[[personal]]", "- x\n  tags:: personal", "[tags:: house, personal]", "**#personal** diary", "==#personal==", "_#personal_", "#per\u200bsonal", "#\ufe0fpersonal"])
@@ -274,7 +275,7 @@ def test_a_tag_that_looks_like_a_private_one_is_one(way, place):
     assert is_private(outline.tags(outline.nodes[-1]), ("@personal",)) and mentions_private(text, ("@personal",))
 
 
-@pytest.mark.parametrize("name, title", [("a.org", "Personal: a memoir"), ("a.org", "What is personal"), ("a.org", "personal at 10:30:"), ("a.org", "persona1 :persona1:"), ("a.md", "Be personal #house"), ("a.org", "Why :)"), ("a.org", "@personal is what the tag says"), ("a.org", "What =#personal= means"), ("a.org", "See [[#personal][there]] and page.html#personal")])
+@pytest.mark.parametrize("name, title", [("a.org", "Personal: a memoir"), ("a.org", "What is personal"), ("a.org", "personal at 10:30:"), ("a.org", "persona1 :persona1:"), ("a.md", "Be personal #house"), ("a.org", "Why :)"), ("a.org", "@personal is what the tag says"), ("a.org", "What =#personal= means"), ("a.org", "See [[#personal][there]] and page.html#personal"), ("a.md", "See [[#Personal]] and [[#personal|there]], [[me#personal]]")])
 def test_words_of_a_title_are_no_tags(name, title):
     outline = parse_note(f"{'*' if name == 'a.org' else '#'} {title}\nb\n", name)
     assert not is_private(outline.tags(outline.nodes[-1]), ("@personal",))

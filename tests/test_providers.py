@@ -1,5 +1,6 @@
 """Providers over HTTP against a server on this machine that speaks each dialect, badly on purpose, and whole turns of an agent through them."""
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -171,6 +172,32 @@ async def test_a_stream_that_breaks_off_is_no_answer_wherever_it_breaks(name):
     for at in range(1, last, max(last // 6, 1)):
         failure = await failing(stream(raw[:at], kind=kind), name=name)
         assert failure.counts, at
+
+
+async def test_ones_own_server_is_asked_once_more_where_the_connection_broke_before_a_word():
+    for first, tries in ((b"", 2), (b"HTTP/1.1 200", 2), (stream(openai_pieces("x" * 40)[:150]), 1), (reply(b"", "500 Internal Server Error"), 1)):
+        async with serving(first, says("It is due today.")) as server:
+            if tries == 2: assert "It is due today." in await asked(server.url)
+            else:
+                with pytest.raises(BackendFailure): await asked(server.url)
+            assert len(server.asked) == tries
+    async with serving(b"") as server:
+        with pytest.raises(BackendFailure, match="the connection broke before an answer"): await asked(server.url)
+        assert len(server.asked) == 2
+    class Meter:                                             # what costs something may have been worked on
+        def affords(self, *args): return True
+        def asked(self, *args): return contextlib.nullcontext(self)
+    async with serving(b"", says("It is due today.")) as server:
+        p = provider(server.url)
+        with pytest.raises(BackendFailure): await p("What is due?", "IDENTITY", meter=Meter())
+        await p.http.close()
+        assert len(server.asked) == 1
+    async with serving(b"", says("It is due today.")) as server:
+        p = provider(server.url)
+        p.endpoint, p.key = replace(p.endpoint, local=False), None
+        with pytest.raises(BackendFailure): await p("What is due?", "IDENTITY")
+        await p.http.close()
+        assert len(server.asked) == 1
 
 
 # What goes wrong -------------------------------------------------------------------------------------------------------
@@ -841,3 +868,8 @@ async def test_a_server_is_asked_what_it_has_and_answers_in_a_sentence():
         p = provider(server.url, model=None)
         with pytest.raises(BackendFailure, match="no model yet"): await p.first_model()
         await p.http.close()
+
+
+async def test_a_server_alone_in_the_cascade_that_drops_a_connection_once_answers_the_request(tmp_path):
+    async with serving(b"", says("second answer")) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=x") as agent:
+        assert (await agent.handle("tell me something new")).text == "second answer"

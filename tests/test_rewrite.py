@@ -13,6 +13,7 @@ from passepartout.outline.checkboxes import add_item, check, list_items
 from passepartout.toolbelt.addressing import find_heading
 from passepartout.toolbelt.edittools import edit_tools
 from passepartout.outline.bodytext import edit_body
+from passepartout.outline.filetags import change_file_tags
 from passepartout.outline.insertions import insert_headline
 from passepartout.outline.moves import archive, refile, refile_to
 from passepartout.notes import parse_note
@@ -79,6 +80,26 @@ def test_an_edit_touches_only_its_own_lines(text, file, which, edit):
     if file == "a.md" and edit[1:] and edit[1] in ("word", "x", "a") and len(edit) == 3: return       # an item below it
     assert more in (0, 1) and (file == "a.md" or not more)
     if not more: assert others(new, {node.index}) == others(outline, {node.index})
+
+
+HEADS = ["", "---\ntags: [a, b]\n---\n", "---\ntags:\n- a\n- '#b'\ntitle: x\n---\n", "---\ntag: a\ntags: b, c\n---\n", "---\ntags: a b # c\n---\n", "---\ntags: [a,\n  b]\n---\n", "tags:: a, [[b c]]\n\n", "#+FILETAGS: :a:b:\n", "#+filetags: a\n#+FILETAGS: b\n", "#+TITLE: x\n\n",
+         ":PROPERTIES:\n:ID: 1\n:END:\n#+filetags: a b\n", "+++\ntags = ['a']\n+++\n"]
+
+
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(HEADS), texts, names, st.lists(st.sampled_from(["a", "x", "b_c", "@p", "bad tag", "é"]), max_size=2), st.lists(st.sampled_from(["a", "b", "b_c", "x"]), max_size=2))
+def test_the_tags_of_a_whole_file_are_those_that_were_asked_for_and_every_heading_stays(head, body, file, add, remove):
+    text = head + body
+    outline = parse_note(text, file)
+    after = attempt((lambda o, n: change_file_tags(o, n, add, remove),), outline, outline.nodes[0])
+    if after is None: return
+    new = parse_note(after, file, default=outline.keywords)
+    assert {*new.nodes[0].tags} == {*outline.nodes[0].tags, *add} - {*remove}
+    assert [facts(n) for n in new.nodes[1:]] == [facts(n) for n in outline.nodes[1:]]
+    lines = lambda text: text.split("\n")
+    before, now = lines(text), lines(after)
+    same = sum(1 for line in before if line in now)
+    assert same >= len(before) - 1 - len(remove) and len(now) <= len(before) + max(3, len(add))           # one line was changed, or those of the tags that went
 
 
 @settings(max_examples=examples(250), deadline=None, suppress_health_check=[HealthCheck.too_slow])

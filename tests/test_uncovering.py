@@ -14,6 +14,8 @@ ATTACKS = {"the tag": (("org-set-tags", {"path": "diary.org", "heading": "Diary"
            "the tag, among others": (("org-set-tags", {"path": "diary.org", "heading": "Diary", "add": ["old"], "remove": ["x", "@private"]}), READ),
            "what is below": (("org-refile", {"path": "diary.org", "heading": "Doctor", "target": "inbox.org"}), ("read-file", {"path": "inbox.org"})),
            "under another heading": (("org-refile", {"path": "diary.org", "heading": "Doctor", "target": "diary.org", "under": "Bees"}), ("shell", {"command": "tail -n 3 diary.org"})),
+           "the tag of a whole file": (("org-set-tags", {"path": "file.org", "heading": "", "remove": ["@private"]}), ("read-file", {"path": "file.org"})),
+           "the tag of a whole page": (("org-set-tags", {"path": "page.md", "heading": "", "add": ["x"], "remove": ["@private"]}), ("read-file", {"path": "page.md"})),
            "the tags of a file": (("replace-string", {"path": "file.org", "old": "#+FILETAGS: :@private:\n", "new": ""}), ("read-file", {"path": "file.org"})),
            "front matter": (("replace-string", {"path": "page.md", "old": "tags: ['@private']\n", "new": ""}), ("read-file", {"path": "page.md"})),
            "a title that is no heading any more": (("replace-string", {"path": "diary.org", "old": "* Diary", "new": " * Diary"}), READ),

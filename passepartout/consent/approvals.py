@@ -23,6 +23,7 @@ from ..messages import APPROVAL_REQUIRED, NOTHING, Action, ApprovalRequired, Sig
 from ..outline.live import quieted
 from ..previews import Foreseen, for_channel, holds_private, visible
 from ..records import record
+from ..storage.ledger import why_void
 from ..verify import brief
 
 # %% ../../nbs/consent/17b_approvals.ipynb #516e7c5e
@@ -197,11 +198,19 @@ class Guarded(Filing):
 # %% ../../nbs/consent/17b_approvals.ipynb #2ef318c4
 class ApprovalDesk(Guarded):
     "Pending approvals of one agent: the journal's records, and the codes that this process has shown."
+    def over(self, code: str | None, session: str) -> str | None:
+        "Why the question of this session to which `code` belongs takes no answer, when its time is over."
+        for row in filter(None, map(self.journal.approval, [ident for ident, shown in self.codes.items() if shown == str(code).strip().lower()])):
+            if row["session"] == session and row["state"] == "expired":
+                return f"That request {why_void(row['at'], row['expires'] or 0.0, self.journal.clock())}, so nothing was done. Ask again if you still want it."
+        return None
+
     def find(self, ident: str | None, code: str | None, session: str, refusing: bool = False) -> dict:
         "The pending approval that `code` belongs to. Refuses other sessions, and too many wrong tries. Saying no to a named ask needs no code. Raises `PassepartoutError`."
         rows = [r for r in self.journal.approvals(state="pending") if ident is None or r["id"] == ident]
         mine = [r for r in rows if r["session"] == session]
         if not mine:
+            if over := self.over(code, session): raise PassepartoutError(over)
             raise PassepartoutError("There is nothing to approve here." if not rows or ident is None
                                     else "That approval belongs to another session; answer it there.")
         if refusing and ident is not None and not code: return mine[0]

@@ -25,7 +25,7 @@ from ..org import QUIET, Builder, Outline, meant_tags
 from ..unseen import UNSEEN
 
 # %% ../../nbs/outline/08a_markdown.ipynb #16723566
-TAG = Regex(r"(?<!\]\()(?<![^\s(\[,;])#(?=[\w@/-]*[^\W\d])([\w@](?:[\w@/-]*[\w@])?)")
+TAG = Regex(r"(?<!\]\()(?<!\[\[)(?<![^\s(\[,;])#(?=[\w@/-]*[^\W\d])([\w@](?:[\w@/-]*[\w@])?)")
 CODE = Regex(r"(`+)[^`\n]*\1")
 WRITTEN = Regex(r"#\[\[([^\[\]\n]{1,200})\]\]|(?<![\w:])tags?::[ \t]+([^\r\n)]{1,500})|(?:(?<=[*_~#])|(?<===))#([\w@][\w@/-]*[^\W_]|[^\W\d_])", re.I)
 

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/providers/failures.html.md"""
 
 # %% auto #0
 __all__ = ['said_by', 'is_too_long', 'knows_no_model', 'not_that_form', 'said_after_all', 'answers_at_most', 'cost_nothing',
-           'failure_of', 'reason_for']
+           'broke_before', 'failure_of', 'reason_for']
 
 # %% ../../nbs/providers/failures.ipynb #509dc15d
 import json
@@ -76,6 +76,11 @@ def cost_nothing(error: HttpFailed) -> bool:
     "Can the request that failed like this have cost nothing?"
     if said_after_all(error) is not None: return False
     return not error.begun and (error.status >= 400 and error.status not in (408, 499, 504, 524) or "could not be reached" in str(error))
+
+# %% ../../nbs/providers/failures.ipynb #98776287
+def broke_before(error: HttpFailed) -> bool:
+    "Did the connection break before anything of an answer came?"
+    return not error.begun and error.status == 0 and str(error).startswith("the connection broke before")
 
 # %% ../../nbs/providers/failures.ipynb #3070a8ca
 def failure_of(error: HttpFailed, provider: Any, model: str | None, hint: str = "") -> BackendFailure:

@@ -26,7 +26,7 @@ from ..net.httpclient import Http
 from ..awareness.measure import BYTES, Composed, Measure, Measures, fitting, window_in
 from .ahead import Beforehand, ReadsAhead
 from .dialect import Dialect, Heard, Question, answer_of, listening
-from .failures import (answers_at_most, failure_of, is_too_long, knows_no_model, not_that_form, said_after_all,
+from .failures import (answers_at_most, broke_before, failure_of, is_too_long, knows_no_model, not_that_form, said_after_all,
                                              cost_nothing)
 from .proposals import JSON_FORM, TOOL_FORM, can_be_strict, proposal_schema
 
@@ -280,6 +280,7 @@ class Provider(Ahead):
         if compose is not None:
             if asks := meter is None or meter.affords(model, 0, 0, self.endpoint.url): await self.look(measure, model, headers)
             composed = await self.fitted(compose, measure, model, headers, asks)
+        again = meter is None and self.endpoint.local
         while True:
             prompt = getattr(compose, "prompt", prompt)
             heard, q = Heard(), self.question(prompt, composed, model, measure)
@@ -290,6 +291,7 @@ class Provider(Ahead):
             except HttpFailed as error:
                 if (said := said_after_all(error)) is not None: return answer_of(Heard([said], stop="end"), False)
                 if self.gives_in(error, q): pass
+                elif again and broke_before(error): again = False
                 elif compose is not None and is_too_long(error) and measure.too_long(error.body, sent):
                     composed = fitting(compose, measure, self.beside(), self.tokens)
                 else: raise await self.explained(error, model) from None

@@ -195,7 +195,7 @@ ACTS: dict[str, Callable[[Command, Place, Surroundings, date], Outcome]] = {
 # %% ../../nbs/reflex/editcalls.ipynb #61844617
 def carry_out(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "The proposal for a command whose heading is known; a message when it cannot be done."
-    if place.kind == "file" and command.verb not in ("show", "item", "under", "property"): return into_file(command, place, around, today)
+    if place.kind == "file" and command.verb not in ("show", "item", "under", "property", "tags"): return into_file(command, place, around, today)
     return ACTS[command.verb](command, place, around, today)
 
 # %% ../../nbs/reflex/editcalls.ipynb #b51ba088

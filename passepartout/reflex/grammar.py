@@ -29,11 +29,12 @@ from .guesses import suggestion
 from .hours import clocked
 from .lookups import Surroundings, look_up
 from .passed import in_time, next_time
+from .pastes import begun_anew, entries, pasted
 from .reading import SHOW
 from .searches import STOP, query_of
 from .reasons import CLOCK
 from .replies import SETTING, unfit
-from .sentences import ASKED, exact_call, in_sequence, looked_for, mentioned, misspelt, pasted, spelt_better, translated, understood
+from .sentences import ASKED, exact_call, in_sequence, looked_for, mentioned, misspelt, spelt_better, translated, understood
 
 # %% ../../nbs/reflex/grammar.ipynb #40ff2dff
 def offered_before(request: Request, around: Surroundings) -> str | None:
@@ -134,13 +135,13 @@ def meant_by(request: Request, around: Surroundings) -> dict:
     "The proposal for a request that is fit to be read, before what is so about every proposal."
     today = request.today
     try:
-        if lines := pasted(request.text): request = Request.of(lines, today)
+        if each := entries(request.text, today, around) or begun_anew(request.text): return each
         if (quoted := in_quotes(request.text, around)) != request.text: request = Request.of(quoted, today)
         around = spelled_out(around, today)
         if which_of_two(request, around): return decline(WHICH)
         if meant := offered_before(request, around):
             again = Request.of(meant, today)
-            return next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
+            return entries(meant, today, around) or next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
         return (completed(request, around) or went_on(request, around) or shown_more(request, around) or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)
@@ -202,7 +203,7 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
     "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
     text = text if unfit(text) else in_quotes(text, around)
-    if unfit(text) or pasted(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
+    if unfit(text) or pasted(text) or begun_anew(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
         return None
     call = as_spelt(in_own_inbox(exact_call(text, today, around), text, around), around)
     return call if lies_elsewhere(call, text, around) is None else None

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/sentences.html.md"""
 # %% auto #0
 __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'ASKED', 'shell_line', 'timed', 'under_a_heading', 'under_a_line',
            'line_called', 'finish_by', 'only_a_file', 'left_on_list', 'boxes_of', 'titled', 'exactly', 'whats_in',
-           'reworded', 'one_more', 'list_goes_on', 'answer', 'pasted', 'day_offered', 'exact_call', 'looked_up',
+           'reworded', 'one_more', 'list_goes_on', 'several_lines', 'answer', 'day_offered', 'exact_call', 'looked_up',
            'in_sequence', 'spelt_better', 'misspelt', 'understood', 'translated', 'looked_for', 'is_called',
            'mentioned']
 
@@ -20,9 +20,9 @@ from ..lazy import Regex
 from ..outline.privacy import is_private
 from .agendas import AROUND, agenda, my_days
 from .asides import aside
-from .answers import TODO_OR_NOTE, how_long, is_it_done, is_it_then, when_is
+from .answers import EACH_LINE, TODO_OR_NOTE, fit_to_be_each, how_long, is_it_done, is_it_then, when_is
 from .birthdays import birthdays, told_birthday
-from .captures import Request, capture, capture_head, decline, placed, say, tool_call
+from .captures import Request, capture, decline, placed, say, tool_call
 from .command import Command
 from .dates import NoSuchDate
 from .statecalls import items_of
@@ -214,23 +214,20 @@ def list_goes_on(request: Request, around: Surroundings) -> dict | None:
 
 THEN: tuple[Form, ...] = (*LOOKING, corrected_title, list_goes_on, titled, reworded, alone(my_days), alone(cannot), alone(timed))
 
+# %% ../../nbs/reflex/sentences.ipynb #e1c05c1e
+def several_lines(text: str) -> dict:
+    "What is told about lines that are no single request."
+    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
+    each = f" For a task of each of the {len(lines)} lines, answer {EACH_LINE}." if fit_to_be_each(lines) else ""
+    return decline(f"One request at a time, please, so nothing was done. To keep these lines together as they are, answer {TODO_OR_NOTE}.{each}")
+
 # %% ../../nbs/reflex/sentences.ipynb #7f7c08db
 def answer(request: Request, around: Surroundings, rest: tuple[Form, ...] = ()) -> dict | None:
     "What the forms make of a request: commands and captures, questions, then what there is to say about the `rest`."
     if proposal := first_fit(FIRST, request, around): return proposal
     if "\n" in request.text.strip():
-        return decline(f"One request at a time, please. To keep these lines as they are, answer {TODO_OR_NOTE}.")
+        return several_lines(request.text)
     return first_fit(rest or THEN, request, around)
-
-# %% ../../nbs/reflex/sentences.ipynb #aaa7fa72
-def pasted(text: str) -> str | None:
-    "Several lines that all begin as a task, as the sentence for all of them; `None` for every other text."
-    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
-    if not 1 < len(lines) <= 9 or any(len(line) > 200 or set(line) & set(';"”') for line in lines): return None
-    heads = [capture_head(line) for line in lines]
-    if not all(head and head[0] == "task" and head[1].strip() for head in heads): return None
-    begins = {line[:len(line) - len(head[1])].strip().casefold() for line, head in zip(lines, heads)}
-    return "; ".join(f"todo: {head[1].strip()}" for head in heads) if len(begins) == 1 else None
 
 # %% ../../nbs/reflex/sentences.ipynb #e5c61339
 def day_offered(proposal: dict | None, request: Request, around: Surroundings) -> dict | None:

@@ -81,13 +81,14 @@ class Looked(Shelf):
         own = self.own_names(pages, inside)
         for page in [p for p in pages if p.path.parent not in inside and p.name in own]:
             pages.remove(page)
-            refused[str(page.path)] = f"{page.path.name} has the name of your own skill {page.name}, so it was left out. Give it another name, if you want both."
+            refused[str(page.path)] = f"{page.path.name} has the name of your own skill {page.name}, so it was left out. Give it another name, if you want both." + (
+                "" if any(p.name == page.name for p in pages if p.path.parent in inside) else f" To have it in the place of yours, say passepartout skills disable {page.name}, then passepartout skills load {page.name}.")
         return pages, refused
 
     def own_names(self, pages: Sequence[SkillPage], inside: Collection[Path]) -> set[str]:
-        "The names that pages of the person's own folders have: those that can be read, those that stand although their page is broken now, and those that are insisted on."
+        "The names that pages of the person's own folders have: those that can be read, those that stand although their page is broken now, and those that there were."
         stand = [each[-1].page for each in list(self.versions.values())]
-        return {*self.memory.good} - {*self.memory.disabled} | {p.name
+        return {*self.memory.good, *self.memory.own} - {*self.memory.disabled} | {p.name
                                                                 for p in (*pages, *stand) if p.path.parent in inside
                                                                 and os.path.lexists(p.path)}
 
@@ -207,6 +208,8 @@ class Adopted(Registered):
                 self.stand_in(page.name, refused.get(page.name) or "it was not loaded")
         for name in self.memory.good:
             if name not in self.versions and name not in self.memory.disabled: self.last_good(name)
+        inside = {folder.path for folder in self.folders if folder.own}
+        self.memory.keep_own([name for name, each in self.versions.items() if each[-1].page.path.parent in inside])
 
     def left_with(self, key: str) -> str:
         "What a problem of the file or skill `key` means for the person."

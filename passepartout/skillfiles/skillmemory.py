@@ -10,6 +10,7 @@ __all__ = ['Stored', 'Remembered']
 # %% ../../nbs/skillfiles/17fb_skillmemory.ipynb #a0ee56a7
 import json
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,13 +26,14 @@ class Stored:
     tested: list[str] = field(default_factory=list)
     good: dict[str, str] = field(default_factory=dict)       # mandatory skill → file name of its last good page
     made: dict[str, str] = field(default_factory=dict)       # skill that the agent wrote → its file
+    own: list[str] = field(default_factory=list)             # skills that came from the person's own folder
 
     @classmethod
     def at(cls, folder: Path | None) -> "Stored":
         "What stands there. What cannot be read counts as nothing, except that last good pages are looked for by name."
         try: known = json.loads(read_up_to(folder / "skills.json", 1_000_000)[0]) if folder else {}
         except (OSError, ValueError, RecursionError): known = {}
-        kinds = {"disabled": list, "tested": list, "good": dict, "made": dict}
+        kinds = {"disabled": list, "tested": list, "good": dict, "made": dict, "own": list}
         texts = lambda value: all(isinstance(each, str) for each in (value.values() if isinstance(value, dict) else value))
         found = cls(folder, **{name: known[name] for name, kind in kinds.items() if isinstance(known, dict)
                                and isinstance(known.get(name), kind) and texts(known[name])})
@@ -43,7 +45,7 @@ class Stored:
         if self.folder is None: return
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.put("skills.json",
-                 json.dumps({name: getattr(self, name) for name in ("disabled", "tested", "good", "made")}, indent=1).encode())
+                 json.dumps({name: getattr(self, name) for name in ("disabled", "tested", "good", "made", "own")}, indent=1).encode())
 
     def put(self, name: str, data: bytes) -> None:
         "Write a file of the folder in one step."
@@ -63,7 +65,13 @@ class Remembered(Stored):
             self.put(self.good[page.name], page.data)
         if not page.mandatory: self.forget(page.name)
         on_disk = Remembered.at(self.folder)                 # a command may have switched something off meanwhile
-        self.disabled, self.made = on_disk.disabled, on_disk.made
+        self.disabled, self.made, self.own = on_disk.disabled, on_disk.made, on_disk.own
+        self.save()
+
+    def keep_own(self, names: Collection[str]) -> None:
+        "Remember that skills of these names came from the person's own folder."
+        if set(names) <= set(self.own): return
+        self.own = sorted({*Remembered.at(self.folder).own, *self.own, *names})
         self.save()
 
     def forget(self, name: str) -> None:

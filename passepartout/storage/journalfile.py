@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/storage/journalfile.html.md"""
 
 # %% auto #0
 __all__ = ['TROUBLE', 'SCHEMA', 'JournalBusy', 'log_apart', 'explain', 'explained', 'private_folder', 'refuse_foreign', 'let_go',
-           'connect', 'set_up', 'find_key', 'Whereabouts', 'claim', 'lock_of', 'is_alive']
+           'log_left', 'refuse_apart', 'connect', 'set_up', 'find_key', 'Whereabouts', 'claim', 'lock_of', 'is_alive']
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #e6016551
 import fcntl, os, sqlite3, time
@@ -44,7 +44,7 @@ def log_apart(path) -> str:
     if path is None or not os.path.exists(f"{path}-wal"): return ""
     try:
         with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as alone:
-            whole = [alone.execute(f"PRAGMA {asked}").fetchone()[0] for asked in ("user_version", "quick_check(1)")] == [SCHEMA, "ok"]
+            whole = [alone.execute(f"PRAGMA {asked}").fetchone()[0] for asked in ("user_version", "integrity_check(1)")] == [SCHEMA, "ok"]
     except sqlite3.Error: return ""
     return _LOG_APART.format(path=path) if whole else ""
 
@@ -110,6 +110,21 @@ def let_go(db: sqlite3.Connection, path: Path | None) -> None:
         with suppress(sqlite3.Error): reader.execute("SELECT 1 FROM sqlite_master").fetchone()
         db.close()
 
+# %% ../../nbs/storage/05bc_journalfile.ipynb #22f94754
+def log_left(path: Path) -> bool:
+    "Is there a log beside the journal at `path` that no process is writing to?"
+    owners = path.with_suffix(".owners")
+    try: left = os.path.getsize(f"{path}-wal") > 0
+    except OSError: return False
+    return left and not any(lock_of(owners, each.name) == "held" for each in (owners.iterdir() if owners.is_dir() else ()))
+
+# %% ../../nbs/storage/05bc_journalfile.ipynb #32459777
+def refuse_apart(db: sqlite3.Connection, path: Path) -> None:
+    "`JournalError` for a journal that its log makes unreadable or contradictory, while the file alone is whole."
+    try: said = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except sqlite3.DatabaseError as error: raise explain(error, path) from error
+    if said != "ok" and (more := log_apart(path)): raise JournalError(f"The journal {path} and its log contradict each other.{more} Nothing was written.")
+
 # %% ../../nbs/storage/05bc_journalfile.ipynb #f2988455
 _BEGIN = "PRAGMA page_size=2048; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=1000; PRAGMA synchronous=FULL;"
 
@@ -122,9 +137,11 @@ def connect(path: Path | None) -> sqlite3.Connection:
         make_private(path.resolve())
         try: check_beside(path)
         except OSError as error: raise JournalError(f"{error.strerror}. Nothing was written.") from error
+    left = path is not None and log_left(path)
     db = sqlite3.connect(path or ":memory:", timeout=5, isolation_level=None, check_same_thread=False)
     try:
         refuse_foreign(db, path)
+        if left: refuse_apart(db, path)
         _turn_on(db)
     except BaseException:
         let_go(db, path)

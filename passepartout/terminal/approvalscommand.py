@@ -9,7 +9,7 @@ __all__ = ['approvals_list', 'gone', 'answer_ask', 'shown_grant', 'typed_loss', 
            'approvals_revoke', 'written_words', 'approvals_endorse', 'approvals_attest', 'approvals_app']
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #8333a2c0
-import sys
+import sys, time
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -20,6 +20,7 @@ from .commandline import AsJson, Memex, as_json, as_typed, code_of, fail, finish
 from ..conditions import PassepartoutError
 from ..consent.endorsements import agreement
 from ..consent.grants import in_words
+from ..storage.ledger import why_void
 from .render import ask_lines, print_lines, screen, text_columns
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #76c204d7
@@ -42,10 +43,10 @@ def approvals_list(memex: Memex = None, json_: AsJson = False, no_daemon: NoDaem
             print_lines(ask_lines(p, text_columns(console)), console)
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #59d9bf86
-def gone(state: str) -> str:
-    "Why a request takes no answer any more."
-    return ("has run out: nobody answered it in time." if state == "expired"
-            else f"was answered before ({state}), and each is answered once.")
+def gone(row: dict, now: float) -> str:
+    "Why a request takes no answer any more at `now` (Unix seconds)."
+    if row["state"] != "expired": return f"was answered before ({row['state']}), and each is answered once."
+    return f"{why_void(row['at'], row['expires'] or 0.0, now)}." if "at" in row else "has run out."       # a daemon says no more
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #3e1b1cee
 def answer_ask(approval: str, code: str | None, memex: Path | None, json_: bool, how: str, said: str = "", yes: bool = False,
@@ -56,7 +57,7 @@ def answer_ask(approval: str, code: str | None, memex: Path | None, json_: bool,
         if row is None:
             fail(f"There is no request {approval[:40]}. passepartout approvals list shows what waits." if approval
                  else "Which request? passepartout approvals list shows what waits.", 1, json_)
-        if row["state"] != "pending": fail(f"Request {approval} {gone(row['state'])} Ask again for what you want.", 1, json_)
+        if row["state"] != "pending": fail(f"Request {approval} {gone(row, time.time())} Ask again for what you want.", 1, json_)
         try:
             if how == "deny": reply = agent.deny(approval, code, row["session"])
             else:

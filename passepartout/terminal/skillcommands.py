@@ -179,10 +179,11 @@ def skills_disable(names: Annotated[list[str], typer.Argument(metavar="NAME", he
     "Switch skills off, mandatory ones too. The page stays where it is."
     from passepartout.skills import skill_name
     book = open_book(memex)
-    known = {page.name for page in book.look()[0]} | set(book.memory.good) | set(book.memory.made)
+    known = {page.name for page in book.look()[0]} | {*book.memory.good, *book.memory.made, *book.memory.own}
     for name in map(skill_name, names):
         if name not in known: fail(f"There is no skill {name}; there are {', '.join(sorted(known)) or 'none'}.", 1)
         book.memory.forget(name)
+        if name in book.memory.own: book.memory.own.remove(name)
         if name not in book.memory.disabled: book.memory.disabled.append(name)
         gone = book.memory.made.pop(name, None) if remove else None
         if gone: (book.folders[0].path / Path(gone).name).unlink(missing_ok=True)

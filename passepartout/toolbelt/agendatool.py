@@ -21,7 +21,7 @@ from .firstlines import before_days, before_list, say_tags
 from ..indexing.finding import IndexedNotes
 from .notesource import ReadNotes, Source, notes_label
 from ..org import QUIET
-from ..outline.hashtags import is_colour
+from ..outline.hashtags import is_listed
 from ..outline.privacy import is_private
 from ..search import fold
 from ..tools import ToolContext, ToolResult
@@ -203,7 +203,7 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     today = context.today or date.today()
     sets = notes.tags() if name == "tags" and question == "groups" and not (group or start or end) else []
     secret = secret or any(is_private(tags, private) for _, tags in sets)
-    named = [tag.removeprefix(QUIET) for _, tags in sets for tag in tags if not (tag.startswith(QUIET) and is_colour(tag.removeprefix(QUIET)))]
+    named = [bare for _, tags in sets for tag in tags if is_listed(bare := tag.removeprefix(QUIET), tag != bare)]
     asked = say_tags(named, groups) if sets else before_list(question, groups, today, name.removesuffix("s"))
     told = "\n".join(filter(None, [asked, "" if asked and question == "groups" else text, NO_NOTES if notes.empty else "", source.doubts(notes, today, not shown)]))
     return ToolResult(told, shown, notes_label([item.file for _, item in every] + [file for file, _ in sets], secret))
