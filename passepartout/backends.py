@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/backends.html.md"""
 
 # %% auto #0
 __all__ = ['EXHAUSTED', 'backend_cascade_call', 'passed_over', 'exhausted', 'Vote', 'consensus_call', 'voices', 'vote_of',
-           'BackendFailure', 'BackendRegistry', 'register_backend']
+           'BackendFailure', 'BackendRegistry', 'provider_name', 'register_backend']
 
 # %% ../nbs/14_backends.ipynb #d2f43d46
 import asyncio
@@ -23,7 +23,7 @@ from .records import record
 from .cascade.showing import Prompt
 from .cascade.suppliers import DEAR, BackendFailure, BackendRegistry, provider_name, register_backend
 
-_all_ = ["BackendFailure", "BackendRegistry", "register_backend"]
+_all_ = ["BackendFailure", "BackendRegistry", "provider_name", "register_backend"]
 
 # %% ../nbs/14_backends.ipynb #855183a8
 async def backend_cascade_call(agent, prompt: str, *,
