@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/backends.html.md"""
 
 # %% auto #0
 __all__ = ['EXHAUSTED', 'backend_cascade_call', 'passed_over', 'exhausted', 'Vote', 'consensus_call', 'voices', 'vote_of',
-           'BackendFailure', 'BackendRegistry', 'register_backend']
+           'BackendFailure', 'BackendRegistry', 'provider_name', 'register_backend']
 
 # %% ../nbs/14_backends.ipynb #d2f43d46
 import asyncio
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from .cascade.askone import heard, one_provider, providers
+from .cascade.askone import note_heard, one_provider, provider_order
 from .conditions import LLMError, signal_condition
 from .context import confide, turn_in
 from .messages import LOG, Signal
@@ -23,7 +23,7 @@ from .records import record
 from .cascade.showing import Prompt
 from .cascade.suppliers import DEAR, BackendFailure, BackendRegistry, provider_name, register_backend
 
-_all_ = ["BackendFailure", "BackendRegistry", "register_backend"]
+_all_ = ["BackendFailure", "BackendRegistry", "provider_name", "register_backend"]
 
 # %% ../nbs/14_backends.ipynb #855183a8
 async def backend_cascade_call(agent, prompt: str, *,
@@ -35,7 +35,7 @@ async def backend_cascade_call(agent, prompt: str, *,
     draft = agent.draft_of(context) if hasattr(agent, "draft_of") else None
     if (beforehand := getattr(agent.model_selector, "beforehand", None)) is not None:
         with suppress(Exception): await beforehand(context)          # it will say so when it is asked
-    for name in providers(agent, cascade, context):
+    for name in provider_order(agent, cascade, context):
         try: answer = await one_provider(agent, name, prompt, system_prompt, context, begun, draft, turn, shorter)
         except BackendFailure as failure:
             if draft is not None: draft.drop()
@@ -45,9 +45,9 @@ async def backend_cascade_call(agent, prompt: str, *,
             if isinstance(failure.__cause__, DEAR): dear.append((name, str(failure)))
             if failure.private: agent.log(f"PROBABILISTIC: {name} failed: {failure}", private=True)
             else: agent.log(f"PROBABILISTIC: {name} failed: {failure}")
-            heard(agent, context, name, str(failure))
+            note_heard(agent, context, name, str(failure))
         else:
-            heard(agent, context, name, answer=answer, turn=turn)
+            note_heard(agent, context, name, answer=answer, turn=turn)
             if dear: passed_over(agent, context, dear)
             return answer
     if any(private for _, _, private in failures):        # their reasons are about to be told, and may quote what they were shown
@@ -86,7 +86,7 @@ async def consensus_call(agent, prompt: str, *, system_prompt: Prompt = "You are
                          cascade: Any = None, context: Any = None, timeout_s: float | None = None) -> list[Vote]:
     "Ask all providers in parallel; their votes in the order of the cascade, within `timeout_s` seconds (default: the setting, 30)."
     limit = timeout_s if timeout_s is not None else getattr(agent.settings, "consensus_timeout_s", 30.0)
-    names = voices(agent, providers(agent, cascade, context))
+    names = voices(agent, provider_order(agent, cascade, context))
     blind = [name for name in names if (backend := agent.backends.get(name)) is not None and backend.blind]
     dear: list[tuple[str, str]] = []
     votes = await _collect(agent, [name for name in names if name not in blind], prompt, system_prompt, context, limit, dear)
@@ -122,7 +122,7 @@ async def _collect(agent, names: list[str], prompt: str, system_prompt: Prompt, 
         private = getattr(failure, "private", False)
         if private: confide(agent, context)                     # the reason is told, and may quote what was shown
         agent.log(f"PROBABILISTIC: {vote.provider} did not vote: {vote.error}", **({"private": True} if private else {}))
-        heard(agent, context, vote.provider, vote.error)
+        note_heard(agent, context, vote.provider, vote.error)
     return votes
 
 # %% ../nbs/14_backends.ipynb #f6634695

@@ -20,7 +20,7 @@ from .conditions import PassepartoutError
 from .filechanges import Changes, FileChange, now_in
 from .inichange import set_values, set_variables
 from .inifile import items, read_path, read_word
-from .providers.catalogue import SERVICES, named
+from .providers.catalogue import SERVICES, by_provider
 from .serving.service import UNIT, unit_text
 from .settings import Settings, home_dir, load_settings, variable_name, working_dir, xdg_dir
 
@@ -139,7 +139,7 @@ def changes_for(present: Present, answers: Answers) -> Changes:
 def wanted_values(present: Present, answers: Answers) -> dict[str, str]:
     "The settings that shall be other than they are, as they are written."
     settings, home = present.settings, home_dir(present.environ)
-    pairs = lambda old, new: ", ".join(f"{name}={value}" for name, value in {**named(old), **new}.items())
+    pairs = lambda old, new: ", ".join(f"{name}={value}" for name, value in {**by_provider(old), **new}.items())
     wanted: dict[str, Any] = {"assistant": answers.name, "memex_dir": answers.memex and shortened(answers.memex, home), "gguf_file": answers.gguf and shortened(answers.gguf, home),
         "provider_cascade": answers.providers and ", ".join(answers.providers), "provider_models": pairs(settings.provider_models, answers.models) if answers.models else None,
         "provider_urls": pairs(settings.provider_urls, answers.urls) if answers.urls else None, "privacy_filter_tags": None if answers.tags is None else ", ".join(answers.tags)}

@@ -257,8 +257,8 @@ def install_script(agent: Any) -> None:
 def install_models(agent: Any, environ: Mapping[str, str] = os.environ) -> None:
     "Set up what the cascade names besides the engines that come with the program. No connection is opened."
     if wants_models(agent.settings):
-        from passepartout.providers.catalogue import set_up
-        agent.problems += [Finding(*told) for told in set_up(agent, environ)]
+        from passepartout.providers.catalogue import register_providers
+        agent.problems += [Finding(*told) for told in register_providers(agent, environ)]
     else: agent.provider_cascade = tuple(provider_name(p) for p in agent.settings.provider_cascade)
     if any(name.endswith("_API_KEY") for name in environ):
         from passepartout.providers.catalogue import unused_key

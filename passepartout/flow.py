@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/flow.html.md"""
 
 # %% auto #0
 __all__ = ['Endorsed', 'Case', 'literal_label', 'leads_to', 'nobody_endorses', 'asks_only', 'is_sent_link', 'is_target_trusted',
-           'strange_targets', 'strange_addresses', 'leaks', 'alone', 'only_looks', 'labelled_argument', 'whole_call',
-           'is_left_to_model', 'strange_texts', 'is_answered_for', 'stood_in', 'flow_reasons', 'made_late',
-           'follows_link']
+           'strange_targets', 'strange_addresses', 'leaks', 'single_case', 'only_looks', 'labelled_argument',
+           'whole_call', 'is_left_to_model', 'strange_texts', 'is_answered_for', 'stood_in', 'flow_reasons',
+           'made_late', 'follows_link']
 
 # %% ../nbs/14c_flow.ipynb #c59e0e04
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,7 +102,7 @@ def leaks(tool: Tool, args: Mapping[str, Value], words: Words, under: Label = PE
                              for v in named))
 
 # %% ../nbs/14c_flow.ipynb #213f3ab0
-def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> Case:
+def single_case(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> Case:
     "The case of a single proposal: `label(value)` says whose a value is, `read` what had been read before."
     by_name, given = tool.by_name, {}
     for name, value in (pick(action.payload, "args") or {}).items():
@@ -147,7 +147,7 @@ def strange_texts(tool: Tool, case: Case) -> Iterator[tuple[str, Value]]:
 
 # %% ../nbs/14c_flow.ipynb #68a22773
 def is_answered_for(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> bool:
-    "Is there plainly nothing to ask about a single proposal? If so, `flow_reasons` of the same as `alone` gives none; if not, it decides."
+    "Is there plainly nothing to ask about a single proposal? If so, `flow_reasons` of the same as `single_case` gives none; if not, it decides."
     if tool.foreign or read is not PERSON and (not is_trusted(read) or read.origin == "attested"): return False
     by_name, spared = tool.by_name, tool.spared
     for name, value in (pick(action.payload, "args") or NOTHING).items():

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .act import act_gate
-from .backends import backend_cascade_call, providers
+from .backends import backend_cascade_call
+from .cascade.askone import provider_order
 from .cascade.breaker import rest_for
 from .conditions import PassepartoutError
 from .context import confide
@@ -176,7 +177,7 @@ async def ask_models(beat: Beat, prompt: str, system: str, private: bool = False
                                                meta=FrozenDict(session=f"job-{beat.name}"), label=NOTES))
     if private: confide(agent, beat.turn)
     agent.allowances[agent.turn_of(beat.turn).id] = {("turn", "money"): int(beat.job.money * 1e9), ("turn", "tokens"): beat.job.tokens}
-    names = [name for name in providers(agent, None, beat.turn) if (known := agent.backends.by_name.get(name)) is not None
+    names = [name for name in provider_order(agent, None, beat.turn) if (known := agent.backends.by_name.get(name)) is not None
              and not known.blind and (known.local or not private)]
     if not names: return None
     answer = await backend_cascade_call(agent, prompt, system_prompt=system, cascade=names, context=beat.turn)

@@ -21,7 +21,7 @@ from .conditions import PassepartoutError, as_condition, restart_case
 from .context import log_about
 from .health import CHECKS, examine, health_of
 from .messages import HEARTBEAT, LOOP_ERROR, SYNTAX_ERROR, TOOL_ERROR, Signal
-from .perceive import perceive_gate, without, CONCLUSIONS
+from .perceive import perceive_gate, without_fields, CONCLUSIONS
 from .plist import read_plist
 from .reason import result_told, reason_gate
 from .recall import note_written
@@ -135,7 +135,7 @@ def as_signal(signal: Any) -> Signal:
     "A signal from any of its forms; what it claims about itself is dropped as in perceive, and only its depth is kept, if it buys no rounds."
     if type(signal) is not Signal:
         if isinstance(signal, str): signal = read_plist(signal)
-        signal = Signal.of(without(signal, CONCLUSIONS) if isinstance(signal, Mapping) else signal)
+        signal = Signal.of(without_fields(signal, CONCLUSIONS) if isinstance(signal, Mapping) else signal)
     return signal if signal.depth >= 0 else signal.evolve(depth=0)
 
 # %% ../nbs/18_loop.ipynb #0b9b0bd5

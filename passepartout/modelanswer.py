@@ -16,7 +16,7 @@ from typing import Any
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .messages import MESSAGE, SYNTAX_ERROR, Action, Signal, folded
-from .perceive import without
+from .perceive import without_fields
 from .plist import Keyword, Plist, Symbol, read_plist
 from .verify import brief
 
@@ -113,7 +113,7 @@ def parse_proposal(text: str) -> Action | Signal:
         if BARE_KEY.search(stripped): value = plist_keywords_normalize(value)
         if type(value) is not Plist:
             raise PassepartoutError("A proposal is ONE property list such as (:TYPE :REQUEST :PAYLOAD (…)), not a list of other things.")
-        return Action.of(value if PROPOSAL_CLAIMS.isdisjoint(map(folded, value)) else without(value, PROPOSAL_CLAIMS))
+        return Action.of(value if PROPOSAL_CLAIMS.isdisjoint(map(folded, value)) else without_fields(value, PROPOSAL_CLAIMS))
     except PassepartoutError as error: return unreadable(stripped, error)
 
 # %% ../nbs/15c_modelanswer.ipynb #d739c7f0

@@ -16,7 +16,7 @@ from typing import Any
 
 from .awareness.budget import utf8_bound
 from .awareness.measure import Composed
-from .cascade.askone import providers
+from .cascade.askone import provider_order
 from .cascade.showing import Composing
 from .context import awareness, log_view, turn_in
 from .limits import time_limit
@@ -66,7 +66,7 @@ def system_prompt(agent, signal: Signal, local: bool = False, measure: Any = Non
 # %% ../nbs/15d_modelprompt.ipynb #06a88b35
 def read_ahead(agent) -> Any:
     "Have the provider of this machine that is asked first read what every prompt begins with, if it can. Does not wait for that: the thread in which it is done, or `None`."
-    names = () if callable(agent.provider_cascade) or not agent.settings.read_ahead else providers(agent, None, None)
+    names = () if callable(agent.provider_cascade) or not agent.settings.read_ahead else provider_order(agent, None, None)
     backend = agent.backends.get(names[0]) if names else None
     if backend is None or not backend.local or (read := getattr(backend.fn, "read_ahead", None)) is None: return None
     signal = Signal(payload={"sensor": USER_INPUT, "text": ""}, label=PERSON)

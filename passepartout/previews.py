@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/previews.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_COMPARED', 'MOST_BLANKS', 'MOST_EMPTY', 'MOST_MARKS', 'MOST_LINES', 'LOOK_S', 'AT_HOME', 'alike_outside',
-           'hunks', 'visible', 'shown_line', 'Change', 'result_of', 'render', 'Preview', 'laid_over', 'preview_of',
-           'Foreseen', 'foresee', 'changes_in', 'holds_private', 'for_channel']
+           'hunks', 'visible', 'shown_line', 'Change', 'result_of', 'render_changes', 'Preview', 'laid_over',
+           'preview_of', 'Foreseen', 'foresee', 'changes_in', 'holds_private', 'for_channel']
 
 # %% ../nbs/16b_previews.ipynb #47e4accc
 import json
@@ -137,7 +137,7 @@ def result_of(changes: Iterable[Change]) -> str:
 # %% ../nbs/16b_previews.ipynb #ba034df0
 MOST_LINES = 200
 
-def render(changes: Sequence[Change], redact: Callable[[str], str] = str, most: int = MOST_LINES) -> str:
+def render_changes(changes: Sequence[Change], redact: Callable[[str], str] = str, most: int = MOST_LINES) -> str:
     "The difference that `changes` would make, for a person."
     if not changes: return "Nothing would change."
     told: list[str] = []
@@ -230,7 +230,7 @@ class Foreseen:
     beyond: str = ""                          # what else it may change, which nobody can know yet
 
     def text(self, redact: Callable[[str], str] = str) -> str:
-        said = visible(redact(self.problem)) if self.problem else render(self.changes, redact)
+        said = visible(redact(self.problem)) if self.problem else render_changes(self.changes, redact)
         return f"{said}\n{self.beyond}" if self.beyond else said
 
 LOOK_S = 5.0

@@ -18,7 +18,7 @@ from typing import Any
 
 from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
-from .cascade.askone import providers
+from .cascade.askone import provider_order
 from .claims import CLAIMED, PROMISED, admits, claims_change, promises_look, wants_change, with_truth
 from .conditions import PassepartoutError
 from .context import log_about, turn_in
@@ -197,7 +197,7 @@ def misshapen(agent, action: Action, gate: str | None) -> bool:
 # %% ../nbs/16_reason.ipynb #5c08abc5
 def others_first(agent, signal: Signal, unfit: tuple[str, ...]) -> tuple[str, ...] | None:
     "The cascade with the providers that were `unfit` after all others; `None` when there are no others."
-    names = providers(agent, None, signal)
+    names = provider_order(agent, None, signal)
     others = tuple([name for name in names if name not in unfit])
     return (*others, *[name for name in names if name in unfit]) if others else None
 

@@ -22,7 +22,7 @@ from .conditions import GateError, PassepartoutError, signal_condition
 from .messages import NOTHING, PLAN, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict, pick
 from .normaliser import is_answer, normalise
 from .records import record
-from .redaction.secrets import Rows
+from .redaction.recordtexts import Rows
 from .skills import Skill, triggered
 from .tools import as_described
 from .tuples import NamedTuple

@@ -19,7 +19,7 @@ from passepartout.agent import Agent
 from passepartout.backends import backend_cascade_call, consensus_call, register_backend
 from passepartout.conditions import BudgetError, compute_restarts, handler_bind, invoke_restart
 from passepartout.messages import Label, Signal
-from passepartout.cascade.prices import NANO, Prices, Usage, listed_cost, table
+from passepartout.cascade.prices import NANO, Prices, Usage, listed_cost, price_table
 from passepartout.cascade.purse import Call, Reckoning
 from passepartout.cascade.selector import Tiers
 from passepartout.settings import load_settings
@@ -353,7 +353,7 @@ async def test_on_this_machine_it_is_free(tmp_path):
 def test_the_table_comes_with_its_package_and_is_not_fetched(monkeypatch):
     def no_network(*args, **more): raise AssertionError("somebody wants the network")
     monkeypatch.setattr("socket.socket.connect", no_network)
-    table.cache_clear()
+    price_table.cache_clear()
     assert listed_cost("claude-sonnet-4-5", Usage(1_000_000, 0), "https://api.anthropic.com") > NANO
     assert listed_cost("no-such-model", Usage(1, 1), "https://api.anthropic.com") is None and Prices().cost("anthropic", "claude-sonnet-4-5", Usage(1, 1), "https://evil.example") is None
 

@@ -24,7 +24,7 @@ from passepartout.net.endpoints import Endpoint, Times
 from passepartout.net.httpclient import Http
 from passepartout.messages import Action
 from passepartout.providers.anthropic import Anthropic
-from passepartout.providers.catalogue import Nearby, Service
+from passepartout.providers.catalogue import LocalServer, Service
 from passepartout.providers.openai_compatible import OpenAICompatible
 from passepartout.providers.wire import Provider
 from passepartout.modelanswer import parse_proposal
@@ -92,7 +92,7 @@ async def test_errors_of_the_real_server_are_understood(server):
 
 async def test_it_is_found_on_this_machine(server):
     http = Http()
-    near = Nearby(http, lambda service: replace(provider(service.url, OpenAICompatible()), model=service.model), places=(Service(server + "/v1", "compatible"),))
+    near = LocalServer(http, lambda service: replace(provider(service.url, OpenAICompatible()), model=service.model), places=(Service(server + "/v1", "compatible"),))
     found = await near.look()
     assert found.model.endswith("tiny.gguf") and found.measures.of("tiny", found.model).window == 16_384
     await http.close()

@@ -19,7 +19,7 @@ from passepartout.net.endpoints import Endpoint, HttpFailed, Times
 from passepartout.net.eventstream import Events, Lines, read_json
 from passepartout.net.httpclient import Http
 from passepartout.providers.anthropic import Anthropic
-from passepartout.providers.catalogue import Nearby, Service
+from passepartout.providers.catalogue import LocalServer, Service
 from passepartout.providers.dialect import Heard, listening
 from passepartout.providers.failures import cost_nothing
 from passepartout.providers.gemini import Gemini
@@ -694,7 +694,7 @@ async def test_local_finds_a_server_when_it_is_asked_and_again_when_that_is_gone
     made = lambda service: provider(service.url, dialect=OpenAICompatible(), model=service.model, key=None)
     http = Http()
     async with serving(lambda head, body: reply({"data": [{"id": "tiny"}]}) if head.startswith("GET") else says("hello")) as server, serving(b"SSH-2.0-OpenSSH\r\n") as other:
-        near = Nearby(http, made, places=(Service("http://127.0.0.1:9", "ollama"), Service(other.url, "compatible"), Service(server.url, "compatible")))
+        near = LocalServer(http, made, places=(Service("http://127.0.0.1:9", "ollama"), Service(other.url, "compatible"), Service(server.url, "compatible")))
         assert await near("q", "s") == "hello" == await near("q", "s")
         assert sum(head.startswith("GET") for head, _ in server.asked) == 1
     with pytest.raises(BackendFailure): await near("q", "s")

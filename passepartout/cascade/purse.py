@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/cascade/purse.html.md"""
 
 # %% auto #0
 __all__ = ['SETTINGS', 'LONGEST', 'limits_of', 'Call', 'PurseFailed', 'explained', 'open_purse', 'today_by', 'newest_day',
-           'midnight_after', 'told', 'overdrawn', 'unpriced', 'PurseFile', 'Reserving', 'Purse', 'Standing',
+           'midnight_after', 'say_amount', 'overdrawn', 'unpriced', 'PurseFile', 'Reserving', 'Purse', 'Standing',
            'Reckoning', 'Narrowed']
 
 # %% ../../nbs/cascade/13e_purse.ipynb #4800eb56
@@ -100,7 +100,7 @@ def midnight_after(day: str) -> datetime:
     return datetime.combine(date.fromisoformat(day) + timedelta(days=1), datetime.min.time())
 
 # %% ../../nbs/cascade/13e_purse.ipynb #cd2929be
-def told(currency: str, amount: int) -> str:
+def say_amount(currency: str, amount: int) -> str:
     "An amount of money (nano-dollars) or of tokens, in words."
     return dollars(amount) if currency == "money" else f"{amount:,} tokens"
 
@@ -114,7 +114,7 @@ def overdrawn(call: Call, scope: str, currency: str, limit: int, left: int, want
     who = f"{call.provider} ({call.model[:80]})" if call.model else call.provider
     if not limit: text = f"{name} is 0, and {who} costs money, so it was not asked. Raise {name}, or use a provider on this machine"
     else:
-        text = f"a call to {who} can take up to {told(currency, wanted)}, and of {name} = {told(currency, limit)} there is {told(currency, max(left, 0))} left {where}{until}. Raise {name}, or lower answer_tokens or context_budget"
+        text = f"a call to {who} can take up to {say_amount(currency, wanted)}, and of {name} = {say_amount(currency, limit)} there is {say_amount(currency, max(left, 0))} left {where}{until}. Raise {name}, or lower answer_tokens or context_budget"
     if scope == "session" and limit: text += ", or begin another conversation with --session NAME"
     if scope == "day" and day > today:
         text += f". (Money was spent when the clock said {day}; it says {today} now. If it was wrong then: passepartout cost --mend-clock)"

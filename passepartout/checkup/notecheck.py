@@ -70,7 +70,7 @@ _ID = Regex(r"^[ \t]*:ID:[ \t]+(\S[^\n]*?)[ \t\r]*$", re.I | re.M)
 
 def twice(index: Index) -> dict[str, list[str]]:
     "ID -> the places (FILE:LINE) of the headings that have it, for those that several have."
-    texts, seen, found = {}, defaultdict(list), defaultdict(list)
+    seen, found = defaultdict(list), defaultdict(list)
     for path, known in index.known.items():
         try: text = decode(read_file(index.root, path)[1]).text if not known.why and not CONFLICT.search(path) else ""
         except (NotText, TypeError): continue

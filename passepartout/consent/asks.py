@@ -15,7 +15,7 @@ from typing import Any, Sequence
 
 from ..act import tell
 from ..recheck import lasting
-from ..cascade.askone import providers
+from ..cascade.askone import provider_order
 from .approvals import PendingApproval, approved_action, approved_row, confirms, flight_plan, shown_hash, summarise
 from ..conditions import PassepartoutError
 from ..context import confidential
@@ -222,7 +222,7 @@ class Given(Filing):
 
     def asked_here(self, signal: Signal) -> bool:
         "Is the first model that would be asked one of this machine?"
-        named = [self.backends.get(name) for name in providers(self, None, signal)]
+        named = [self.backends.get(name) for name in provider_order(self, None, signal)]
         return next((backend.local for backend in named if backend is not None and not backend.blind), False)
 
 # %% ../../nbs/consent/17da_asks.ipynb #265165ae

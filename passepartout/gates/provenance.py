@@ -15,7 +15,7 @@ from typing import Any
 
 from ..echoes import and_above, named_in
 from ..lazy import Regex
-from ..flow import Case, alone, flow_reasons, is_answered_for, literal_label
+from ..flow import Case, single_case, flow_reasons, is_answered_for, literal_label
 from ..messages import CALL, MODEL, PERSON, PLAN, Action, ApprovalRequired, Label, Signal, is_mapping, pick
 from ..provenance import Seen, Words, near_text, parts_of
 from ..skills import Skill
@@ -121,7 +121,7 @@ class Single(Knowing):
         if not known and is_unbidden(tool, pick(action.payload, "args") or {}, words()): read = read.join(past)
         named = known and tool.name in self.named
         label = lambda value: whose_words(value, signal, words, view, read, self.known, self.hosts, named, self.met)
-        return None if is_answered_for(tool, action, read, label, named) else alone(tool, action, read, label, named)
+        return None if is_answered_for(tool, action, read, label, named) else single_case(tool, action, read, label, named)
 
 # %% ../../nbs/gates/provenance.ipynb #3ddf0ea2
 class Provenance(Single):

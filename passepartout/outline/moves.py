@@ -32,7 +32,7 @@ def releveled(outline: Outline, node: Node, level: int, end: str) -> str:
         at = outline.text.index(mark, n.start) - node.start
         changes.append((at, at + n.level, mark * (n.level + shift)))
     text = replaced(text, changes)
-    if end != (here := line_ending(outline.text)): text = text.replace("\r\n", "\n").replace("\n", end)
+    if end != line_ending(outline.text): text = text.replace("\r\n", "\n").replace("\n", end)
     return text if text.endswith("\n") else text + end
 
 # %% ../../nbs/outline/08fd_moves.ipynb #1725afae

@@ -11,7 +11,7 @@ __all__ = ['Anthropic']
 import json
 
 from ..cascade.prices import Usage
-from .dialect import Dialect, Heard, Question, counted
+from .dialect import Dialect, Heard, Question, token_counts
 
 # %% ../../nbs/providers/anthropic.ipynb #344139d7
 class Anthropic(Dialect):
@@ -51,7 +51,7 @@ class Anthropic(Dialect):
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
         took = (data.get("message") or {}).get("usage") or data.get("usage")
         if not took: return before
-        fresh, stored, cached, written = counted(*(took.get(name) for name in ("input_tokens", "cache_creation_input_tokens",
+        fresh, stored, cached, written = token_counts(*(took.get(name) for name in ("input_tokens", "cache_creation_input_tokens",
                 "cache_read_input_tokens", "output_tokens")))
         read = fresh + stored + cached
         return (Usage(max(read, before.read), max(written, before.written), max(cached, before.cached), max(stored, before.stored))

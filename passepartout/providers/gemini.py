@@ -13,7 +13,7 @@ import re
 
 from ..backends import BackendFailure
 from ..cascade.prices import Usage
-from .dialect import Dialect, Heard, Question, counted
+from .dialect import Dialect, Heard, Question, token_counts
 
 # %% ../../nbs/providers/gemini.ipynb #2c3ca3eb
 class Gemini(Dialect):
@@ -51,7 +51,7 @@ class Gemini(Dialect):
 
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
         if not (took := data.get("usageMetadata")): return before
-        read, tools, written, thoughts, cached = counted(*(took.get(name)
+        read, tools, written, thoughts, cached = token_counts(*(took.get(name)
                                                            for name in ("promptTokenCount", "toolUsePromptTokenCount",
                 "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")))
         return Usage(read + tools, written + thoughts, min(cached, read))

@@ -30,7 +30,7 @@ from ..awareness.measure import BYTES, Composed, Measure, Measures, fitting
 from .llama import CONTEXT, problem_with
 from .openai_compatible import OpenAICompatible
 from .proposals import JSON_FORM, proposal_schema
-from .dialect import Heard, Question, answer_of, take
+from .dialect import Heard, Question, answer_of, take_piece
 from .failures import failure_of, is_too_long, not_that_form
 
 # %% ../../nbs/providers/gguf.ipynb #093ddc55
@@ -185,7 +185,7 @@ class Hearing(Counting):
         def piece(data: Any) -> bool:
             if wrong: return True
             try:
-                if take(self.dialect, heard, data) and hear is not None: loop.call_soon_threadsafe(tell)
+                if take_piece(self.dialect, heard, data) and hear is not None: loop.call_soon_threadsafe(tell)
             except Exception as error: wrong.append(error)
             return bool(wrong)
         try: await self.working(self.generate, body, piece)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..backends import BackendFailure
 from ..cascade.prices import Usage
-from .dialect import Dialect, Heard, Question, counted
+from .dialect import Dialect, Heard, Question, token_counts
 
 # %% ../../nbs/providers/ollama.ipynb #feb6f10a
 class Ollama(Dialect):
@@ -35,7 +35,7 @@ class Ollama(Dialect):
         return None
 
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
-        return Usage(*counted(data.get("prompt_eval_count"), data.get("eval_count"))) if data.get("done") else before
+        return Usage(*token_counts(data.get("prompt_eval_count"), data.get("eval_count"))) if data.get("done") else before
 
     def window(self, model: str) -> tuple[str, dict]: return "/api/show", {"model": model}
 

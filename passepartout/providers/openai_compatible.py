@@ -12,7 +12,7 @@ from typing import Any
 
 from ..awareness.measure import openai_tokens
 from ..cascade.prices import NANO, Usage
-from .dialect import Dialect, Heard, Question, counted
+from .dialect import Dialect, Heard, Question, token_counts
 
 # %% ../../nbs/providers/openai_compatible.ipynb #e3da32ba
 class Counting(Dialect):
@@ -58,7 +58,7 @@ class OpenAICompatible(Requesting):
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
         if not (took := data.get("usage")): return before
         more = took.get("prompt_tokens_details") or {}
-        read, written, cached, stored = counted(took.get("prompt_tokens"), took.get("completion_tokens"),
+        read, written, cached, stored = token_counts(took.get("prompt_tokens"), took.get("completion_tokens"),
                                                 more.get("cached_tokens", took.get("prompt_cache_hit_tokens")),
                                                 more.get("cache_write_tokens"))
         cost = took.get("cost")

@@ -17,7 +17,7 @@ from .disguises import LEADS, OFFSET, escaped_values, folded, in_dumps, plainly,
 from .knownvalues import Known, Secret
 from ..lazy import Regex
 from .patterns import Finding, TooMuch, linear
-from .recordtexts import Rows, new_texts, strings_in
+from .recordtexts import new_texts, strings_in
 from .shaped import find_shaped
 
 _all_ = ["Secret"]

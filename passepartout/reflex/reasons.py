@@ -79,7 +79,6 @@ def list_begun(name: str, items: str) -> str:
 # %% ../../nbs/reflex/reasons.ipynb #66f9aaa5
 def to_begin(request: Request, line: str) -> dict | None:
     "A list, a property or a file that is not there, and how it begins."
-    first = request.words[:1]
     if found := _ON_LIST.fullmatch(line):
         return decline(f"There is no list called “{found[1]}” in your notes: that would be a heading or a file with boxes, “- [ ] …”, below it. "
                        f"“find {found[1].rpartition(' ')[0] or found[1]}” looks for its words.")

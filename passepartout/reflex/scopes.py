@@ -84,7 +84,7 @@ def about_place(request: Request, around: Surroundings) -> dict | None:
     line = request.plain
     if len(line) > 200 or "\n" in line: return None
     if there := _THERE.search(line):
-        if not (proposal := at_place(line[:there.start()], None, request)): return None
+        if not at_place(line[:there.start()], None, request): return None
         return at_place(line[:there.start()], path, request) if (path := place_told(around)) else decline(
             f"I don't know where “there” is: the last answer was of no file and no folder, or of several. Name it, for example: {line[:there.start()]} in projects/")
     for joint, words, rest in cut_out(line):

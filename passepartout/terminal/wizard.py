@@ -21,7 +21,7 @@ from ..conditions import PassepartoutError
 from ..configure import (Answers, Present, changes_for, keyring_there, read_key, read_memex, read_name, read_providers,
                                     read_tags, shortened, to_keyring)
 from ..inifile import read_path
-from ..providers.catalogue import SERVICES, named
+from ..providers.catalogue import SERVICES, by_provider
 from .render import clean
 from ..settings import home_dir, working_dir
 
@@ -84,7 +84,7 @@ class Thinking(Keys):
         self.say(f"\nWho thinks? reflex: no model, exact sentences only. local, ollama: a server of models on this machine. gguf: a model in a file. "
                  f"{', '.join(name for name in SERVICES if name != 'ollama')}: over the network, with a key; what you ask goes there, private notes do not. auto: whatever there is. Several, with commas: one after the other until one answers.")
         cascade = settings.provider_cascade if not callable(settings.provider_cascade) else ()
-        answers.providers = self.until("Who?", ", ".join(cascade), lambda text: read_providers(text, named(settings.provider_urls)))
+        answers.providers = self.until("Who?", ", ".join(cascade), lambda text: read_providers(text, by_provider(settings.provider_urls)))
         for name in answers.providers or cascade: self.about(name)
 
     def about(self, name: str) -> None:
@@ -95,11 +95,11 @@ class Thinking(Keys):
                                       lambda text: existing(text, self.present))
         elif service is not None and service.key is not None:
             self.key(service.key)
-            if chosen := self.until(f"Which model of {name}?", named(settings.provider_models).get(name) or service.model
+            if chosen := self.until(f"Which model of {name}?", by_provider(settings.provider_models).get(name) or service.model
                                     or "the usual one", read_name):
                 answers.models = {**(answers.models or {}), name: chosen}
         elif name in ("local", "ollama"):
-            now = named(settings.provider_urls).get(name) or (service.url if service else "looked for on the usual ports")
+            now = by_provider(settings.provider_urls).get(name) or (service.url if service else "looked for on the usual ports")
             if chosen := self.until(f"The address of {name}?", now, read_address): answers.urls = {**(answers.urls or {}), name: chosen}
 
 # %% ../../nbs/terminal/20df_wizard.ipynb #22a367e8
@@ -160,7 +160,7 @@ def given(present: Present, options: dict) -> Answers:
     settings, text = present.settings, {name: as_typed(value) if isinstance(value, str) else value for name, value in options.items()}
     read = lambda name, fn: None if text[name] is None else fn(text[name])
     try:
-        providers = read("provider", lambda each: read_providers(each, named(settings.provider_urls)))
+        providers = read("provider", lambda each: read_providers(each, by_provider(settings.provider_urls)))
         cascade = providers or settings.provider_cascade
         answers = Answers(read("name", read_name), read("memex", lambda each: read_memex(each, present)), providers,
                           read("model", lambda each: {cascade[0]: read_name(each)}),
