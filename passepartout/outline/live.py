@@ -155,6 +155,13 @@ def _closed(text: str, at: int, most: int = 20_000) -> int:
         if depth <= 0: return each.end()
     return end if (end := text.find("\n", at)) >= 0 else len(text)
 
+# %% ../../nbs/outline/08l_live.ipynb #0a2d723d
+_CELL = Regex(r'(?:^|[,;\t]) *(?:" *)?([=+@-][^,;\t\n]*)', re.M)
+
+def _formulas(text: str) -> Iterator[str]:
+    for cell in _CELL.finditer(text):
+        if cell[1][0] == "=" and cell[1].strip('= "') or re.search(r"\w\(", cell[1]) or "!" in cell[1].partition("|")[2]: yield cell[1].strip()
+
 # %% ../../nbs/outline/08l_live.ipynb #6658d2dc
 def orders_in(name: str, text: str) -> list[tuple[str, str]]:
     "(what it is, the piece) for everything in the text of the file `name` that a program would carry out."
@@ -165,6 +172,7 @@ def orders_in(name: str, text: str) -> list[tuple[str, str]]:
         if "#+begin_src" in low: found += (("code in a page whose blocks a program carries out or takes elsewhere", piece) for piece in _code(text))
     if kind in ("md", "markdown"):
         found += [*_found(_MARKDOWN, text, low), *(("a head of which a reader builds something", piece) for piece in _front(text))]
+    if kind in ("csv", "tsv", "tab"): found += (("a formula that a spreadsheet works out", piece) for piece in _formulas(text))
     if kind in ("org", "md", "markdown") and "![" in text: found += (("a picture that is fetched from elsewhere", piece) for piece in _pictures(text))
     return found
 
