@@ -21,7 +21,7 @@ from ..conditions import PassepartoutError
 from ..consent.endorsements import agreement
 from ..consent.grants import in_words
 from ..storage.ledger import why_void
-from .render import ask_lines, print_lines, screen, text_columns
+from .render import ask_lines, print_lines, screen, spelled, text_columns
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #76c204d7
 def approvals_list(memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
@@ -55,7 +55,7 @@ def answer_ask(approval: str, code: str | None, memex: Path | None, json_: bool,
     with reached(memex, None, json_, alone) as agent:
         row = agent.journal.approval(approval := as_typed(approval).strip().lower())
         if row is None:
-            fail(f"There is no request {approval[:40]}. passepartout approvals list shows what waits." if approval
+            fail(f"There is no request “{spelled(approval[:40])}”. passepartout approvals list shows what waits." if approval
                  else "Which request? passepartout approvals list shows what waits.", 1, json_)
         if row["state"] != "pending": fail(f"Request {approval} {why_closed(row, time.time())} Ask again for what you want.", 1, json_)
         try:
