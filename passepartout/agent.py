@@ -71,6 +71,7 @@ class Ending(Inspection):
         "Close journal, purse, index and folders, and let go of what the providers hold."
         self.kept_prompts.flush()
         self.backends.let_go()
+        self.turns.catch_up()
         self.journal.close()
         self.purse.close()
         if self.upkeep is not None: self.upkeep.close()

@@ -13,14 +13,15 @@ from passepartout.agent import Agent
 from passepartout.terminal.commandline import code_of
 from passepartout.conditions import PassepartoutError
 from passepartout.desk import edits, take_back
-from passepartout.edits import FileEdit
+from passepartout.edits import EditConflict, EditFailed, FileEdit
 from passepartout.journal import Journal, JournalError
-from passepartout.loop import heartbeat_start, loop_process, stimulus_inject
+from passepartout.loop import after_failure, heartbeat_start, loop_process, stimulus_inject
 from passepartout.messages import PERSON, ApprovalRequired, Rejected, Signal
 from passepartout.perceive import receive
 from passepartout.plist import write_plist
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
+from passepartout.storage import store
 from passepartout.tools import Effects, Parameter, Tool
 from passepartout.undo import undo_action
 
@@ -557,3 +558,93 @@ async def test_only_a_harmless_edit_that_nobody_was_asked_about_is_made_again_wh
     if allowed == "ask": reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code, confirm=reply.approvals[0].phrase)
     assert "meanwhile" in note.read_text() and ("in order" in note.read_text()) == (made == 2) and len(calls) == made, (str(reply), calls)
     await agent.close()
+
+
+# What nobody asked about --------------------------------------------------------------------------------------------------
+
+async def test_what_the_gates_change_after_it_was_approved_is_put_to_the_person_and_not_done():
+    "A gate that reads a clock, a rule or a file may answer otherwise a moment later. What runs is what was decided upon."
+    ran, rounds = [], []
+    agent = bare(call("send", to="ana"))
+    agent.tools.register(Tool("send", "", {"to": str}, lambda to: ran.append(to) or "sent", inline=True))
+    def gate(action, signal):
+        if action.target != "tool" or action.payload["args"]["to"] == "eve": return action
+        rounds.append(1)
+        return action if len(rounds) == 1 else action.model_copy(update={"payload": {**action.payload, "args": {"to": "eve"}}})
+    agent.skills.register(Skill("rewrites", deterministic=gate))
+    reply = await agent.handle("go")
+    assert ran == [] and states(agent) == [] and len(reply.approvals) == 1 and '"eve"' in reply.approvals[0].action
+    assert "the gates changed the action" in reply.approvals[0].reason and len(agent.clearances) == 0
+    await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert ran == ["eve"]
+
+
+@pytest.mark.parametrize("touched, state", [(False, "failed"), (True, "unknown")])
+async def test_an_edit_that_failed_after_the_note_may_have_changed_counts_as_unknown(touched, state):
+    "Called failed, it would be tried again, and what it did already would stand twice."
+    def edit(): raise EditFailed("The disk said no.", touched=touched)
+    agent = bare(call("edit"))
+    agent.tools.register(Tool("edit", "", {}, edit, inline=True))
+    await agent.handle("go")
+    assert states(agent) == [state]
+
+
+@pytest.mark.parametrize("touched, destructive, times", [(False, False, 3), (True, False, 1), (False, True, 1)])
+async def test_an_edit_that_was_overtaken_is_made_again_only_where_nothing_can_have_happened(touched, destructive, times):
+    ran = []
+    def edit():
+        ran.append(1)
+        if len(ran) < 3: raise EditConflict("Somebody wrote.", kept="inbox.org.late" if touched else None)
+        return "done"
+    agent = bare(call("edit"))
+    agent.tools.register(Tool("edit", "", {}, edit, inline=True, effects=Effects(destructive=destructive)))
+    await agent.handle("go")
+    assert len(ran) == times and states(agent)[-1] == ("unknown" if touched else "failed")
+
+
+@pytest.mark.parametrize("depth, sensor, again, told", [(0, "user-input", True, False), (2, "user-input", True, False), (3, "user-input", False, True), (0, "loop-error", False, True), (0, "tool-error", False, True), (0, "syntax-error", False, True),
+                                                        (2, "heartbeat", True, False), (3, "heartbeat", False, False)])
+async def test_an_error_goes_round_once_more_or_is_told_and_a_beat_that_fails_deep_is_not(depth, sensor, again, told):
+    agent, said = bare(), []
+    agent.deliver = lambda signal, text: said.append(text)
+    signal = agent.in_turn(Signal(payload={"sensor": sensor, "text": "x"}, meta={"source": "cli", "session": "main"}, depth=depth))
+    for error, words in ((JournalError("The disk is full."), "The disk is full."), (ValueError("odd"), "Something went wrong, and nothing more was done: odd")):
+        said.clear()
+        found = await after_failure(agent, signal, error)
+        assert (found is not None and str(found.payload["sensor"]) == "loop-error" and found.payload["message"] == words) == again and (found is None) != again
+        assert said == [words] * told
+
+
+async def test_the_last_round_that_is_allowed_is_made_and_none_after_an_interruption():
+    agent = bare("one", "two")
+    make = lambda depth: Signal(payload={"sensor": "user-input", "text": "x"}, meta={"source": "cli", "session": "main"}, depth=depth)
+    assert await loop_process(agent, make(agent.settings.max_depth)) is not None
+    assert await loop_process(agent, make(agent.settings.max_depth + 1)) is None
+    agent.interrupted = True
+    assert await loop_process(agent, make(0)) is None and any("interrupted; the turn ends here" in line for line in agent.log.lines())
+
+
+@pytest.mark.parametrize("then", ["undo", "close", "turn"])
+async def test_what_was_done_while_the_record_could_not_be_written_is_written_as_soon_as_it_can_be(tmp_path, monkeypatch, then):
+    "It stayed under way until the process ended, which for a daemon is weeks, and could not be taken back."
+    agent, full = await Agent.boot(settings_for(tmp_path)), []
+    note, really = tmp_path / "memex" / "inbox.org", store._append
+    def append(*args):
+        if full or "Call" in note.read_text() and not full.append(1): raise JournalError("The disk is full.")
+        return really(*args)
+    monkeypatch.setattr(store, "_append", append)
+    before = note.read_bytes()
+    reply = await agent.handle("add a task to inbox.org: Call the roofer")
+    assert "counts as unknown. Do not do it again" in reply and reply.status == "failed" and states(agent) == ["started"]
+    await agent.handle("what is due today?")
+    assert states(agent) == ["started"] and len(agent.turns.late) == 1                  # no room yet
+    monkeypatch.setattr(store, "_append", really)
+    if then == "undo":
+        assert "as it was before" in await agent.undo() and note.read_bytes() == before and states(agent) == ["committed", "committed"]
+    elif then == "turn": await agent.handle("what is due today?")
+    path = agent.journal.path
+    if then != "close": assert set(states(agent)) == {"committed"} and agent.turns.late == []
+    await agent.close()
+    journal = Journal.open(path)
+    assert {e["state"] for e in journal.effects()} == {"committed"} and journal.verify(whole=True).ok
+    journal.close()

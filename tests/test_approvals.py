@@ -12,6 +12,7 @@ from passepartout.agent import Agent
 from passepartout.outline.live import orders_in
 from passepartout.consent.approvals import PendingApproval, code_hash, flight_plan, new_code, summarise, visible
 from passepartout.conditions import PassepartoutError
+from passepartout.edits import EditConflict
 from passepartout.journal import Journal, JournalError
 from passepartout.loop import loop_process
 from passepartout.messages import Action, ApprovalRequired, Label, Rejected, Signal
@@ -19,7 +20,7 @@ from passepartout.plist import write_plist
 from passepartout.sessions import rewind
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
-from passepartout.tools import Parameter, Tool
+from passepartout.tools import Effects, Parameter, Tool
 
 
 class Clock:
@@ -516,3 +517,14 @@ def test_what_is_to_be_typed_can_be_typed_on_any_keyboard(phrase, typed):
     def verdict(tool="shell", **more): return ApprovalRequired(Action.of({"target": "tool", "payload": {"action": "call", "tool": tool, "args": {}}}), "x", phrase=phrase, **more)
     assert phrase_of(verdict(confirm=True)) == typed and phrase_of(verdict()) == ""
     if typed.endswith("shell"): assert phrase_of(verdict("post-it", confirm=True)) == "do it for good with post-it"
+
+
+async def test_an_approved_edit_that_was_overtaken_is_told_and_neither_made_again_nor_asked_about():
+    "What was approved was what the note looked like then."
+    ran = []
+    def edit(**kwargs):
+        ran.append(1)
+        raise EditConflict("Somebody wrote in between.")
+    agent, pending = await asking(body=edit, effects=Effects(destructive=False))
+    await agent.approve(pending.id, pending.code)
+    assert ran == [1] and agent.pending() == [] and states(agent) == ["used"] and [e["state"] for e in agent.journal.effects()] == ["failed"]

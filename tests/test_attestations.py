@@ -6,7 +6,7 @@ import pytest
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
 from passepartout.consent.endorsements import agreement
-from passepartout.messages import Label
+from passepartout.messages import Label, Signal
 from passepartout.tools import Parameter, Tool, ToolResult
 
 from test_plans import booted, call, plan
@@ -208,3 +208,27 @@ def test_of_several_attestations_the_one_is_ended_that_was_meant():
     again = said.give(Attestation("post-search", "each.id", "other"), "person")
     assert [each.id for each in said.standing()] == [again.id] != [post.id]
     journal.close()
+
+
+async def test_what_is_said_about_one_tool_or_taken_back_leaves_what_was_said_about_another(tmp_path):
+    agent = await with_search(tmp_path, [], [])
+    agent.tools.register(Tool("post-search", "Search the post", {"query": "string"}, lambda query: ToolResult("letters", [], Label("person")), returns=[{"id": "attested"}], foreign=True))
+    first, other = attest(agent), attest(agent, "each.id", "post-search")
+    assert {each["id"] for each in agent.attested()} == {first, other}
+    assert agent.retract("unheard of") is None and agent.retract(other).tool == "post-search"
+    assert [each["id"] for each in agent.attested()] == [first] and agent.tools["mail-search"].returns is not None and agent.tools["post-search"].returns is None
+    await agent.close()
+
+
+async def test_that_a_tool_is_believed_no_longer_waits_for_the_person_and_is_not_used_up_by_a_job(tmp_path):
+    agent = await with_search(tmp_path, ["Hello."] * 3, [])
+    attest(agent)
+    theirs(agent, description="Search the mail, and mine as well.")
+    assert agent.tools["mail-search"].returns is None
+    said = []
+    agent.deliver = lambda signal, text: said.append((str(signal.label.origin), text))
+    for label in (Label("tool"), Label("person"), Label("person")):
+        signal = Signal(payload={"sensor": "user-input", "text": "x"}, meta={"source": "cli", "session": "main"}, label=label)
+        await agent.end_turn(agent.in_turn(signal))
+    assert [origin for origin, text in said if "describes itself otherwise" in text] == ["person"]
+    await agent.close()

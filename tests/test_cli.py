@@ -199,7 +199,7 @@ def test_an_ask_is_answered_once_with_its_code_from_another_process(home):
     late = json.loads(home.ask("--json", "call Ana", env=home.script(CAPTURE) | {"PASSEPARTOUT_APPROVAL_TTL_S": "1e-3"}).stdout)["approvals"][0]
     for how in ("approve", "deny"):
         said = home("approvals", how, "--memex", home.memex, f" {late['id'].upper()}", late["code"])
-        assert said.returncode == 1 and "nobody answered it in time" in said.stderr and len(home("approvals", how, "--memex", home.memex, "A" * 50_000, "x").stderr) < 200
+        assert said.returncode == 1 and "has expired" in said.stderr and len(home("approvals", how, "--memex", home.memex, "A" * 50_000, "x").stderr) < 200
     assert (home.memex / "inbox.org").read_text().count("TODO Call Ana") == 1
     assert home("undo", "--memex", home.memex).returncode == 0 and (home.memex / "inbox.org").read_text() == "* Inbox\n"
 

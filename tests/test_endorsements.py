@@ -249,3 +249,16 @@ def test_of_several_endorsements_the_one_is_taken_back_that_was_named():
         with pytest.raises(EndorsementRefused): said.revoke(ident, "person")
     assert [e.id for e in said.standing("other")] == [given[2].id] and len(said.standing()) == 2
     journal.close()
+
+
+def test_a_value_that_is_a_secret_does_not_go_on_the_record():
+    from passepartout.consent.endorsements import ALWAYS, Endorsement, EndorsementRefused, Endorsements
+    from passepartout.journal import Journal
+    from passepartout.redaction.secrets import Secret, Vault
+    journal = Journal.open(":memory:")
+    journal.scanner = Vault([Secret("MAIL", b"correct-horse-7")], []).scanner
+    said = Endorsements(journal)
+    with pytest.raises(EndorsementRefused, match="is a secret"): said.give(Endorsement("send", "to", '"correct-horse-7"', "", ALWAYS), "person")
+    assert said.standing() == [] == journal.records(kinds=["endorse"]) and not said.hold("send", "to", "correct-horse-7", "main") and not said.hold("send", "to", [], "main")
+    assert said.give(Endorsement("send", "to", '"ana"', "", ALWAYS), "person").id and not said.hold("mail", "to", [], "main")
+    journal.close()

@@ -315,3 +315,23 @@ def test_a_chat_hears_of_changes_and_a_rename_is_no_new_note(home):
     assert idents("house-roof.org") == before and not idents("projects/roof.org")
     upkeep.close(); root.close()
     assert not [t for t in threading.enumerate() if t.name == "passepartout-watch"]
+
+
+def test_a_process_that_asks_a_model_one_question_shows_it_the_notes_also_the_first_time(home):
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    heard = []
+    class Model(BaseHTTPRequestHandler):
+        def log_message(self, *_): pass
+        def reply(self, data):
+            self.send_response(200); self.send_header("Content-Type", "application/json"); self.send_header("Content-Length", str(len(data))); self.end_headers(); self.wfile.write(data)
+        def do_GET(self): self.reply(b'{"data": [{"id": "m"}]}')
+        def do_POST(self):
+            heard.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            self.reply(b'{"choices": [{"message": {"role": "assistant", "content": "I see."}, "finish_reason": "stop"}]}')
+    many(home / "memex")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    done = subprocess.run([*ASK, "--memex", str(home / "memex"), "what do my notes say about the roof?"], capture_output=True, text=True, timeout=60,
+                          env={**environment(home), "PROVIDER_CASCADE": "near", "PASSEPARTOUT_PROVIDER_URLS": f"near=http://127.0.0.1:{server.server_port}/v1"})
+    server.shutdown(); server.server_close()
+    assert done.stdout == "I see.\n" and heard and "notes are just being read" not in "".join(heard) and "n399.org" in heard[-1], (done, [each[:300] for each in heard])

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 from passepartout.gates.paths import OpenedPaths, paths_gate, paths_skill
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
-from passepartout.confinement.resources import Root, resolve
+from passepartout.confinement.openedpath import kind_of
+from passepartout.confinement.resources import PathRefused, Root, resolve
 from passepartout.skills import SkillRegistry
 from passepartout.tools import Parameter, Tool, ToolRegistry
 from waits import away, next_line
@@ -164,3 +165,14 @@ def test_a_swap_never_turns_an_ask_into_a_pass(gate, memex):
             for resource in getattr(found, "resolved", {}).values(): resource.close()
         assert {Allowed, ApprovalRequired} <= seen
     finally: away(swapper)
+
+
+@pytest.mark.parametrize("names, whose, folder, me, opens", [(1, 7, 1000, 1000, True), (2, 7, 1000, 1000, False), (2, 1000, 1000, 1000, True), (2, 7, 7, 1000, True), (2, 1000, 7, 1000, True), (2, 0, 7, 0, False), (1, 0, 7, 0, True), (2, 0, 0, 0, True)])
+def test_a_strangers_file_with_a_second_name_is_not_opened(monkeypatch, names, whose, folder, me, opens):
+    "Who may make a link in a shared folder gives a file there that the person may read, and they may not, a name within the notes."
+    monkeypatch.setattr(os, "geteuid", lambda: me)
+    info = SimpleNamespace(st_mode=0o100644, st_nlink=names, st_uid=whose)
+    if opens:
+        assert kind_of(SimpleNamespace(uid=folder), "a.org", info) == "file"
+        return
+    with pytest.raises(PathRefused, match="belongs to somebody else and has a second name"): kind_of(SimpleNamespace(uid=folder), "a.org", info)
