@@ -495,7 +495,7 @@ def test_a_line_that_a_note_no_longer_has_shows_no_other_heading(tmp_path):
     (tmp_path / "notes" / "short.org").write_text("* Roof\nSlate.\n* Garden\n")
     desk = NoteDesk(given)
     assert [entry.line.text for entry in desk.section("short.org", 3)][1:] == ["* Garden"]
-    with pytest.raises(PassepartoutError, match="short.org has changed"): list(desk.section("short.org", 4))
+    with pytest.raises(PassepartoutError, match="short.org has changed"): list(desk.section("short.org", 5))
     desk.close()
 
 

@@ -366,7 +366,8 @@ async def test_a_gate_that_is_spared_a_question_would_have_let_it_pass(tmp_path)
                     assert gate.deterministic(action, signal) is action, (gate.name, about)
                 elif gate.deterministic(action, signal) is not action: asked.add(gate.name)
     await agent.close()
-    assert {name for name, _ in spared} == {*agent.manifest} - {"policy"} and asked == {*agent.manifest}      # each is spared something but one, and each says something
+    assert {name for name, _ in spared} == {*agent.manifest} - {"policy"}, "A gate that looks at some tools only says at which (concerns of its Skill). One that looks at all of them stands beside policy here."
+    assert asked == {*agent.manifest}, "A gate objected to none of these actions, so nothing was shown of it: add one above that it refuses or asks about."
 
 
 def guarded(*skills):

@@ -17,7 +17,7 @@ import typer
 from .auditcommands import Since, moment_or_fail
 from .commandline import AsJson, Memex, Session, as_json, fail, settings_of, tell
 from ..conditions import PassepartoutError
-from .costs import cost_lines, purse_of, reckoned
+from .costs import cost_lines, purse_of, cost_report
 from ..cascade.prices import NANO, Prices, Usage
 
 # %% ../../nbs/terminal/20de_costcommand.ipynb #e7eed3d2
@@ -48,7 +48,7 @@ def cost(since: Since = None, memex: Memex = None, session: Session = "main",
         purse = purse_of(settings)
         try:
             moved = purse.mend_clock() if mend_clock else 0
-            found, prices = reckoned(settings, purse, session, moment, memex is not None), price_list(settings, os.environ)
+            found, prices = cost_report(settings, purse, session, moment, memex is not None), price_list(settings, os.environ)
         finally: purse.close()
     except PassepartoutError as error: fail(error.message, 5, json_)
     for warning in settings.warnings: tell(warning, "yellow", typer.get_text_stream("stderr"))

@@ -121,12 +121,13 @@ class NoteDesk(Contents):
 
     def section(self, file: str, line: int) -> Iterable[Entry]:
         from passepartout.terminal.notecommands import body_lines, section
+        from passepartout.terminal.shelf import no_such_line
         from passepartout.targets import resolve_target
         notes = self.opened()
         found = resolve_target(notes.index, f"{file}:{line}", notes.today)
-        outline, node = section(notes, found.places[0]) if found.kind == "one" else (None, None)
-        if outline is None or line > outline.text.rstrip("\n").count("\n") + 1:
+        if found.kind != "one" or no_such_line(notes, f"{file}:{line}", found.places[0]):
             raise PassepartoutError(f"{short_line(file)} has changed, and the heading is not there any more. Look for it by its words.")
+        outline, node = section(notes, found.places[0])
         yield Entry(Line("·", "", f"{file}:{node.line}", "dim"))
         whole = outline.text[node.start:node.end].rstrip("\n")
         for text, style in body_lines(whole[:MOST_SHOWN], outline.format == "markdown"): yield Entry(Line(" ", "", text, style))
