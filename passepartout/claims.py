@@ -36,7 +36,7 @@ _ELSEWHERE = Regex(r"""(?:\A|[.!?:;,–—-]\s+|\n\s*)(?:
 _DONE = Regex(r"\A(?:ok(?:ay)?[,.! ]+|sure[,.! ]+|all )?(?:it['’]s |it is )?(?:done|erledigt|fertig|gemacht)\b", re.I)
 _BEEN = Regex(rf"\b(?:has|have) (?:now |just )?been (?:successfully )?(?:{_CHANGED})\b|\b(?:wurde|ist|sind) (?:[^.!?\n]{{0,80}}? )?(?:{_GETAN})\b|\A(?:[^.!?\n]{{1,60}} )?(?:added|noted|saved|marked) (?:as|for|in|on|to|under|your)\b|\A(?:added|noted|saved|marked)\b"
               rf"|\A(?:ok(?:ay)?[,.! ]+|sure[,.! ]+)?(?:(?:successfully )?(?:{_CHANGED})(?:[.!]|\s*\Z| (?:the|your|it|this|that|to|as|from|for|under|in|on|all|both|them|successfully)\b| [\"“'*`])|(?:{_GETAN})\b(?!\w| (?:ist|sind|wurde|wird)\b))", re.I)
-_WANTED = Regex(r"\A(?:please[, ]+|bitte[, ]+|can you |could you |would you )*(?:add|append|archive|cancel|capture|change|check off|complete|create|cross off|delete|"
+_WANTED = Regex(r"\A(?:please[, ]+|bitte[, ]+|can you |could you |would you |and |then |also |now |ok(?:ay)?[, ]+|und |dann )*(?:make (?:it|that|this|them)\b|add|append|archive|cancel|capture|change|check off|complete|create|cross off|delete|"
                 r"edit|enter|file|finish|insert|log|mark|move|note|postpone|put|record|refile|remind|remove|rename|replace|reschedule|restore|revert|save|schedule|set|tag|"
                 r"tick off|undo|update|write|todo|done|füge|trag|trage|notiere?|schreib|schreibe|lösch|lösche|streich|streiche|verschieb|verschiebe|setze?|markiere?|"
                 r"erledige?|hake|leg|lege|erstelle?|benenne?|ändere?|erinnere?|speichere?)\b", re.I)

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/reason.html.md"""
 
 # %% auto #0
 __all__ = ['THINKS_ABOUT', 'loop_gate_reason', 'UNFIT', 'think', 'result_told', 'without_model', 'agree', 'canonical_form',
-           'reason_gate', 'meant_tool', 'more_wrong', 'rejection_told', 'went_on', 'unfounded', 'failed_to_change',
-           'goes_round', 'give_up', 'misshapen', 'others_first', 'judgement_on', 'settle', 'distill_prompt',
-           'markdown_strip', 'plist_keywords_normalize']
+           'reason_gate', 'meant_tool', 'more_wrong', 'rejection_told', 'went_on', 'unfounded', 'would_edit',
+           'failed_to_change', 'goes_round', 'give_up', 'misshapen', 'others_first', 'judgement_on', 'settle',
+           'distill_prompt', 'markdown_strip', 'plist_keywords_normalize']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 from collections.abc import Mapping
@@ -91,18 +91,19 @@ async def reason_gate(agent, signal: Any) -> Signal:
     if signal.type is not EVENT: return signal
     if (given := agent.given_action(signal)) is not None: return settle(agent, signal, await cognitive_verify(agent, given, signal))
     if signal.sensor not in THINKS_ABOUT: return signal
-    current, verdict, unfit, most, turn = signal, None, [], agent.settings.max_attempts, turn_in(agent, signal)
+    current, verdict, unfit, most, turn, refused = signal, None, [], agent.settings.max_attempts, turn_in(agent, signal), False
     failed = () if turn is None else turn.unfit
     for attempt in range(1, most + 1):
         if unfit and attempt == most: failed = give_up(turn, unfit)
         candidate = await think(agent, current, others_first(agent, signal, failed) if failed else None)
-        claim, candidate = unfounded(agent, turn, signal, candidate)
+        claim, candidate = unfounded(agent, turn, signal, candidate, refused)
         judgement = judgement_on(agent, candidate, signal)
         verdict, thought = judgement.verdict, agent.thought(signal, candidate)
         if claim: judgement.verdict = verdict = Rejected(claim, "claims", EVENT)
         if goes_round(agent, turn, signal, verdict, thought): judgement.verdict = verdict = Rejected(AGAIN, "repeated", EVENT)
         agent.note(signal, "proposal", {"attempt": attempt, **thought, **judgement_record(judgement)})
         if not isinstance(verdict, Rejected): break
+        refused = refused or would_edit(agent, candidate)
         log_about(agent, signal, f"DETERMINISTIC: attempt {attempt} was rejected by {verdict.gate}: {verdict.text}")
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
         told = rejection_told(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate), more_wrong(agent, candidate, verdict))
@@ -147,8 +148,8 @@ def went_on(turn: Any, signal: Signal, thought: Mapping, did: str = "") -> None:
     turn.proposed, turn.did = str(thought.get("proposal") or ""), (*turn.did[-1:], did)
 
 # %% ../nbs/16_reason.ipynb #273a3a11
-def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[str, Any]:
-    "Why `candidate` has to go back, because it claims a change that was not made or promises a look that does not follow, and the candidate: after it went back, with the truth below its words."
+def unfounded(agent, turn: Any, signal: Signal, candidate: Any, refused: bool = False) -> tuple[str, Any]:
+    "Why `candidate` has to go back, because it claims a change that was not made or promises a look that does not follow, and the candidate: after it went back, with the truth below its words. `refused`: an edit was proposed before, and refused."
     if turn is None or not turn.heard or not isinstance(candidate, Action) or not is_answer(candidate, signal): return "", candidate
     backend, said = agent.backends.get(turn.heard[0]), candidate.payload.get("text")
     if backend is not None and backend.blind or not isinstance(said, str): return "", candidate
@@ -158,10 +159,17 @@ def unfounded(agent, turn: Any, signal: Signal, candidate: Any) -> tuple[str, An
     if turn.acted: return "", candidate
     asked, looked = agent.asked(signal) or turn.request, signal.sensor == TOOL_OUTPUT
     claims = claims_change(said, asked, looked)
-    if not claims and (admits(said) or not failed_to_change(agent, signal, asked)): return "", candidate
+    if not claims and (admits(said) or not (refused or failed_to_change(agent, signal, asked))): return "", candidate
     first, turn.claimed = CLAIMED if claims and not turn.claimed else "", True
     told = {**candidate.payload, "text": with_truth(said), **({"declined": True} if wants_change(asked) else {})}
     return first, candidate if first else Action(payload=told, type=candidate.type, target=candidate.target)
+
+# %% ../nbs/16_reason.ipynb #44990731
+def would_edit(agent, candidate: Any) -> bool:
+    "Is `candidate` the call of a tool that edits, under its name or nearly?"
+    if not isinstance(candidate, Action) or not isinstance(name := pick(candidate.payload, "tool"), str): return False
+    tool = agent.tools.get(name) or agent.tools.meant(name)
+    return tool is not None and tool.edits
 
 # %% ../nbs/16_reason.ipynb #e64f2533
 def failed_to_change(agent, signal: Signal, asked: str) -> bool:

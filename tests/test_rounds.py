@@ -492,6 +492,14 @@ async def test_what_does_not_admit_that_a_change_failed_is_told_with_what_is_kno
     assert reply == f"{said}\n\n(Nothing was changed for this answer.)" and len(agent.prompts) == 2 and reply.status == "declined"
 
 
+@pytest.mark.parametrize("tool, told", [("org-set-todo", "(Nothing was changed for this answer.)"), ("org-find", "")])
+async def test_what_does_not_admit_that_a_change_was_refused_is_told_with_what_is_known(asked, tool, told):
+    "The call had no reason, went back twice, and then the person read: It is priority A now."
+    without_reason = f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "{tool}" :ARGS (:PATH "inbox.org" :HEADING "x" :STATE "DONE")))'
+    reply = await (agent := await asked(without_reason, without_reason, say("It is priority A now."))).handle("a bit more urgent than the others, I think")
+    assert reply == f"It is priority A now.\n\n{told}".strip() and len(agent.prompts) == 3
+
+
 @pytest.mark.parametrize("said", ["There is no heading Nowhere.", "I could not mark it.", "Which one do you mean?", "Das ging leider schief."])
 async def test_what_admits_that_a_call_failed_is_heard_at_once(asked, said):
     assert await (agent := await asked(WRONG, say(said))).handle("undo that") == said and len(agent.prompts) == 2
