@@ -119,6 +119,13 @@ def test_lines_of_all_kinds_become_tasks_or_one_entry_as_one_answers(tmp_path):
     assert not files
 
 
+def test_what_is_told_leads_to_what_is_called_so(tmp_path):
+    notes = {"a.org": "* TODO write to Henrik about the data\n* TODO dishwasher service\nDEADLINE: <2026-11-25 Wed>\n"}
+    answers, files = play(tmp_path, notes, "i wrote to henrik", "yes", "dishwasher service is friday not wednesday", "the roof is red not blue", "oh wait no undo that", "nothing else", "what was that again")
+    assert "* DONE write to Henrik" in files["a.org"] and "“move dishwasher service to friday”" in answers[2] and "move" not in answers[3]
+    assert "/undo" in answers[4] and answers[5].startswith("Goodbye") and "/trace" in answers[6]
+
+
 def test_a_folder_without_notes_says_so(tmp_path):
     answers, _ = play(tmp_path, {}, "what is due today", "what is overdue")
     assert all("no notes in this folder" in answer for answer in answers) and answers[1].startswith("Nothing is overdue.")

@@ -500,6 +500,10 @@ async def test_what_does_not_admit_that_a_change_was_refused_is_told_with_what_i
     assert reply == f"It is priority A now.\n\n{told}".strip() and len(agent.prompts) == 3
 
 
+async def test_a_change_that_failed_needs_no_word_of_the_person_for_it(asked):
+    assert await (await asked(WRONG, say("It is moved."))).handle("somehow get the roof out of the way") == "It is moved.\n\n(Nothing was changed for this answer.)"
+
+
 @pytest.mark.parametrize("said", ["There is no heading Nowhere.", "I could not mark it.", "Which one do you mean?", "Das ging leider schief."])
 async def test_what_admits_that_a_call_failed_is_heard_at_once(asked, said):
     assert await (agent := await asked(WRONG, say(said))).handle("undo that") == said and len(agent.prompts) == 2

@@ -37,7 +37,7 @@ PRONOUNS = frozenset("it that this them these those".split()) | {"that one", "th
 
 def ask_which(said: str) -> str:
     "What to say when *it* means nothing."
-    return f"I don't know which one “{said}” is: the last answer named no heading, or several. Nothing was done. Please say a few words of its title."
+    return f"I don't know which one “{said}” is: the last answer named no heading, several, or one that has only some of your words. Nothing was done. Please say a few words of its title."
 
 # %% ../../nbs/reflex/edits.ipynb #4f1a70e3
 _HEADINGS = lambda place: place.kind == "heading"

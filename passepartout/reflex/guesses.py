@@ -53,6 +53,7 @@ _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|g
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
 _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:(?:now|only|already)\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
                 r"(?:\s+(?:now|instead)|,?\s+(?:and\s+)?not\s+(?:at\s+)?\d[\d:.]{0,4}(?:\s?[ap]m)?)?", re.I)
+_NOT_THEN = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are|was)\s+(?:now\s+)?(?:on\s+)?(\w{3,12}),?\s+(?:and\s+)?(?:not|instead\s+of)\s+(?:on\s+)?(\w{3,12})", re.I)
 _CALLED_OFF = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|has\s+been)\s+(?:cancell?ed|called\s+off|off)\s+(.{2,40})|no\s+(?!(?:wait|sorry|i|we|not|just)\b)([^,]{2,60}?)\s+((?:on\s+|next\s+|this\s+)?(?:today|tonight|tomorrow|\w+day|week))", re.I)
 _GIVEN_UP = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|got|has\s+been)\s+(?:cancell?ed|called\s+off)", re.I)
 _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(.{2,40})", re.I)
@@ -74,6 +75,7 @@ def stated(request: Request) -> str | None:
     if (found := _DEADLINE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[2])), request.today): return f"set the deadline of {found[1]} to {found[2]}"
     if (found := _DUE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[3])), request.today):
         return f"set the deadline of {found[1]} to {found[3]}" if found[2].lower() == "due" else f"schedule {found[1]} for {found[3]}"
+    if (found := _NOT_THEN.fullmatch(line)) and {found[2].lower(), found[3].lower()} <= {*WEEKDAY, *NAMED}: return f"move {found[1]} to {found[2]}"
     if found := _PUT_OFF.fullmatch(line): return f"move {found[1]} to {found[2].removeprefix('on ')}"
     if (found := _CALLED_OFF.fullmatch(line)) and read_span(words_of(when := found[2] or found[4]), request.today): return f"skip {found[1] or found[3]} {when}"
     if found := _GIVEN_UP.fullmatch(line): return f"cancel {found[1]}"
@@ -83,7 +85,7 @@ def stated(request: Request) -> str | None:
     if not (found := _STATED.fullmatch(line)) or _DOUBTFUL.search(line): return None
     verb = (found["was"] or found["did"]).lower()
     thing = re.sub(r"\s+(?:already|now|finally|today|yesterday)$", "", found["thing"] or found["what"], flags=re.I)
-    thing = re.sub(r"^(?:(?:back|out|up|off|in|away|down|over)\s+)?(?:(?:the|my|our)\s+)?", "", thing, flags=re.I)
+    thing = re.sub(r"^(?:(?:back|out|up|off|in|away|down|over|to)\s+)?(?:(?:the|my|our)\s+)?", "", thing, flags=re.I)
     if verb in _BOUGHT and found["thing"]: return f"check off {thing}"
     if verb in _PAST: return f"done {thing}"
     if found["did"]: return None

@@ -133,7 +133,7 @@ def to_delete(request: Request, line: str) -> dict | None:
 _LAST_CHANGE = Regex(r"(?:please\s+)?(?:undo|revert|reverse|take\s+back|cancel|roll\s+back)\s+(?:the|my|your|that)\s+(?:last|previous|latest)\s+(?:change|edit|action|step|thing|one|command)s?", re.I)
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
-                        "oops undo that", "undo my last change", "scratch that", "wrong one", "the wrong one", "that was the wrong one", "not that one", "no not that one",
+                        "oops undo that", "oh wait no undo that", "wait no undo that", "no wait undo that", "no undo that", "oh no undo that", "oh undo that", "thats wrong", "that's wrong", "that is wrong", "that was wrong", "undo my last change", "scratch that", "wrong one", "the wrong one", "that was the wrong one", "not that one", "no not that one",
                         "no not that", "oh no", "that was not what i meant", "that's not what i meant", "thats not what i meant"))
 
 # %% ../../nbs/reflex/reasons.ipynb #b3e8b712

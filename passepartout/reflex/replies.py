@@ -85,7 +85,8 @@ _KEEPING = Regex(rf"(?:how\s+(?:do|can|should|would)\s+(?:i|we|you)\s+(?:(?:best
                  rf"|(?:can\s+(?:i|you)\s+)?(?:please\s+)?(?:back-?\s?up\s+{_MY_NOTES}|(?:make|take|create)\s+an?\s+back-?\s?up\s+of\s+{_MY_NOTES})|(?:how\s+(?:do|can)\s+(?:i|we|you)\s+)restore\s+(?:(?:from|an?|the|my)\s+)*(?:back-?\s?up|record))", re.I)
 _LEAVING = Regex(r"how\s+(?:do|can)\s+(?:i|we|you)\s+(?:quit|exit|close|leave|end|get\s+out(?:\s+of)?)(?:\s+(?:you|this|it|here|the\s+(?:chat|window|program|app)|passepartout))?", re.I)
 _FOLDER = Regex(r"how\s+(?:do|can)\s+(?:i|we|you)\s+(?:change|set|choose|use|pick)\s+(?:(?:the|my|an?|another|different|other|notes?)\s+)*(?:folder|directory|memex)(?:\s+(?:of|for|with)\s+(?:(?:my|the|all)\s+)?notes)?", re.I)
-_SAID = Regex(r"what (?:did|have|had) (?:we|i|you) (?:just |last )?(?:talk(?:ed)? about|speak about|chat(?:ted)? about|discuss(?:ed)?|ask(?:ed)?(?: you)?|say|said|tell (?:you|me)|told (?:you|me))(?: (?:yesterday|today|before|earlier|just now|last time|the last time|this morning|last week|last))?"
+_SAID = Regex(r"what was that again|(?:can you |could you )?(?:please )?(?:say|repeat) that(?: again)?(?: please)?|come again|was war das noch ?mal|"
+              r"what (?:did|have|had) (?:we|i|you) (?:just |last )?(?:talk(?:ed)? about|speak about|chat(?:ted)? about|discuss(?:ed)?|ask(?:ed)?(?: you)?|say|said|tell (?:you|me)|told (?:you|me))(?: (?:yesterday|today|before|earlier|just now|last time|the last time|this morning|last week|last))?"
               r"|(?:show|open|list)(?: me)? (?:the |our |my |all )*(?:chat |conversation )?(?:history|conversations?|transcripts?)", re.I)
 OF_THE_PROGRAM = (
     (_SAID, "What was said stands in the record and not in your notes: /trace 10 in the chat shows the last ten turns, passepartout trace --since 2d those of two days, and passepartout sessions the conversations there are."),
@@ -102,7 +103,7 @@ ANSWERS = (
                 "thank you very much", "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome",
                 "wonderful", "good", "very good")), say,
      "You're welcome."),
-    (frozenset(("that's all", "that is all", "that's it", "bye", "goodbye", "good night", "see you", "exit", "quit")), say,
+    (frozenset(("nothing else", "nothing more", "that's all", "that is all", "that's it", "bye", "goodbye", "good night", "see you", "exit", "quit")), say,
      "Goodbye. In the chat, Ctrl-D or /quit closes it."),
     (frozenset(("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead")), decline,
      "No question of mine is open: please say the whole request. An approval is given with its code, by /approve in the chat."),
