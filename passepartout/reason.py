@@ -173,10 +173,10 @@ def would_edit(agent, candidate: Any) -> bool:
 
 # %% ../nbs/16_reason.ipynb #e64f2533
 def failed_to_change(agent, signal: Signal, asked: str) -> bool:
-    "Is this the answer to a call that failed and would have changed something, or to a plan that failed where the person `asked` for a change?"
+    "Is this the answer to an edit that failed, or, where the person `asked` for a change, to a plan or another call that failed and does more than read?"
     if signal.sensor != TOOL_ERROR: return False
     tool = agent.tools.get(pick(signal.payload, "tool"))
-    return wants_change(asked) if tool is None else not tool.effects.read_only
+    return tool is not None and tool.edits or wants_change(asked) and (tool is None or not tool.effects.read_only)
 
 # %% ../nbs/16_reason.ipynb #66a45b2f
 def goes_round(agent, turn: Any, signal: Signal, verdict: Verdict, thought: Mapping) -> bool:
