@@ -185,9 +185,11 @@ def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str 
     if (day is None) != bool(remove): raise RewriteError("Give either a date, or remove; nothing was changed.")
     if remove:
         return editor.change(context, heading, lambda outline, node: unschedule(outline, node, kind), f"Took the {kind} date from {{}}")
+    note, node = editor.find(context, heading)
+    closed = kind != "plain" and node.planning is not None and "CLOSED:" in note.outline.text[slice(*node.planning)]
     return editor.change(context, heading, lambda outline, node: schedule(outline, node, day, kind, now=moment(context),
             until=read_clock(until)),
-                         f"{PLANNED[kind]} {str(day)[:16]}{until and f'-{until}'}")
+                         f"{PLANNED[kind]} {str(day)[:16]}{until and f'-{until}'}" + ", and took out when it was closed, since it is planned again" * closed)
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #6d90828c
 def guessed_letters(note: Note, other: Note, edits: list[FileEdit]) -> list[FileEdit]:
