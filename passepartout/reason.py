@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reason.html.md"""
 # %% auto #0
 __all__ = ['THINKS_ABOUT', 'loop_gate_reason', 'UNFIT', 'think', 'result_told', 'without_model', 'agree', 'canonical_form',
            'reason_gate', 'meant_tool', 'more_wrong', 'rejection_told', 'went_on', 'unfounded', 'would_edit',
-           'failed_to_change', 'goes_round', 'give_up', 'misshapen', 'others_first', 'judgement_on', 'settle',
+           'passes_over', 'goes_round', 'give_up', 'misshapen', 'others_first', 'judgement_on', 'settle',
            'distill_prompt', 'markdown_strip', 'plist_keywords_normalize']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
@@ -19,7 +19,7 @@ from typing import Any
 from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .cascade.askone import provider_order
-from .claims import CLAIMED, PROMISED, admits, claims_change, promises_look, wants_change, with_truth
+from .claims import CLAIMED, PROMISED, admits, claims_change, promises_look, says_how_it_is, wants_change, with_truth
 from .conditions import PassepartoutError
 from .context import log_about, turn_in
 from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PLAN, REASONED, REQUIRES_APPROVAL, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed,
@@ -159,7 +159,7 @@ def unfounded(agent, turn: Any, signal: Signal, candidate: Any, refused: bool = 
     if turn.acted: return "", candidate
     asked, looked = agent.asked(signal) or turn.request, signal.sensor == TOOL_OUTPUT
     claims = claims_change(said, asked, looked)
-    if not claims and (admits(said) or not (refused or failed_to_change(agent, signal, asked))): return "", candidate
+    if not claims and not passes_over(agent, signal, asked, said, refused): return "", candidate
     first, turn.claimed = CLAIMED if claims and not turn.claimed else "", True
     told = {**candidate.payload, "text": with_truth(said), **({"declined": True} if wants_change(asked) else {})}
     return first, candidate if first else Action(payload=told, type=candidate.type, target=candidate.target)
@@ -172,11 +172,12 @@ def would_edit(agent, candidate: Any) -> bool:
     return tool is not None and tool.edits
 
 # %% ../nbs/16_reason.ipynb #e64f2533
-def failed_to_change(agent, signal: Signal, asked: str) -> bool:
-    "Is this the answer to an edit that failed, or, where the person `asked` for a change, to a plan or another call that failed and does more than read?"
-    if signal.sensor != TOOL_ERROR: return False
-    tool = agent.tools.get(pick(signal.payload, "tool"))
-    return tool is not None and tool.edits or wants_change(asked) and (tool is None or not tool.effects.read_only)
+def passes_over(agent, signal: Signal, asked: str, said: str, refused: bool) -> bool:
+    "Does the answer `said` pass over that an edit was `refused`, or that the call or the plan failed of which this is the answer, though the person `asked` for a change, or though it says how something is?"
+    if signal.sensor != TOOL_ERROR and not refused or admits(said): return False
+    tool = agent.tools.get(pick(signal.payload, "tool")) if signal.sensor == TOOL_ERROR else None
+    edit = refused or tool is not None and tool.edits
+    return wants_change(asked) and (edit or tool is None or not tool.effects.read_only) or edit and says_how_it_is(said)
 
 # %% ../nbs/16_reason.ipynb #66a45b2f
 def goes_round(agent, turn: Any, signal: Signal, verdict: Verdict, thought: Mapping) -> bool:
