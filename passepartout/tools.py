@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/tools.html.md"""
 
 # %% auto #0
 __all__ = ['spelled', 'IN_DISPATCH', 'ELSEWHERE', 'IN_SHORT', 'ANSWER_HERE', 'CALL_FORM', 'HOW_TO_CALL', 'ToolContext',
-           'ToolResult', 'Declared', 'pure', 'Bodied', 'Derived', 'Tool', 'disbelieve', 'unseen_in', 'as_seen',
-           'as_described', 'tool_name', 'call_style', 'words_in', 'ToolTable', 'Registering', 'ToolRegistry',
-           'refuse_direct_call', 'tool_belt_prompt', 'tool_line', 'argument_shown', 'fields_shown', 'short_line',
-           'Effects', 'Parameter', 'ToolError']
+           'ToolResult', 'Declared', 'pure', 'Bodied', 'Derived', 'Tool', 'disbelieve', 'unseen_in', 'as_described',
+           'tool_name', 'call_style', 'words_in', 'ToolTable', 'Registering', 'ToolRegistry', 'refuse_direct_call',
+           'tool_belt_prompt', 'tool_line', 'argument_shown', 'fields_shown', 'short_line', 'Effects', 'Parameter',
+           'ToolError']
 
 # %% ../nbs/12_tools.ipynb #57963f1f
 import inspect
@@ -29,7 +29,7 @@ from .messages import FrozenDict, Label, pick
 from .lazy import Regex
 from .oneline import cut
 from .records import Remembers, record
-from .unseen import only_seen
+from .unseen import as_seen
 
 _all_ = ["Effects", "Parameter", "ToolError"]
 
@@ -190,11 +190,6 @@ def unseen_in(name: str, parameters: Any) -> str:
     words = [word for p in parameters for word in (p.name, *p.choices, p.default) if isinstance(word, str)]
     if not (hidden := [word for word in words if as_seen(word) != " ".join(word.split())]): return ""
     return f"The foreign tool {name} has characters that nobody sees in {shown(as_seen(hidden[0]))}, so it was not taken."
-
-# %% ../nbs/12_tools.ipynb #e51b3e3e
-def as_seen(text: Any) -> str:
-    "`text` in one line, without what shows nothing."
-    return " ".join(filter(None, map(only_seen, str(text).split())))
 
 # %% ../nbs/12_tools.ipynb #a8ce58e3
 def as_described(tool: Any) -> str:

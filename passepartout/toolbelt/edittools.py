@@ -175,8 +175,7 @@ def begins_again(outline: Outline, before: Node) -> str:
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #31e80812
 PLANNED = {"scheduled": "Scheduled {} for", "deadline": "Set the deadline of {} to", "plain": "Set the date of {} to"}
 
-def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str | None, kind: str, remove: bool,
-                  until: str = "") -> list[FileEdit]:
+def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str | None, kind: str, remove: bool, until: str = "") -> list[FileEdit]:
     "The edit that plans a heading, or with `remove` takes its date away. Raises `RewriteError`."
     from passepartout.outline.planning import schedule, unschedule
     day, kind = read_when(when), kind.strip().lower()
@@ -187,9 +186,9 @@ def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str 
         return editor.change(context, heading, lambda outline, node: unschedule(outline, node, kind), f"Took the {kind} date from {{}}")
     note, node = editor.find(context, heading)
     closed = kind != "plain" and node.planning is not None and "CLOSED:" in note.outline.text[slice(*node.planning)]
-    return editor.change(context, heading, lambda outline, node: schedule(outline, node, day, kind, now=moment(context),
-            until=read_clock(until)),
-                         f"{PLANNED[kind]} {str(day)[:16]}{until and f'-{until}'}" + ", and took out when it was closed, since it is planned again" * closed)
+    plan = lambda outline, node: schedule(outline, node, day, kind, now=moment(context), until=read_clock(until))
+    said = f"{PLANNED[kind]} {str(day)[:16]}{until and f'-{until}'}" + ", and took out when it was closed, since it is planned again" * closed
+    return editor.change(context, heading, plan, said)
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #6d90828c
 def guessed_letters(note: Note, other: Note, edits: list[FileEdit]) -> list[FileEdit]:
