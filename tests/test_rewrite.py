@@ -83,7 +83,7 @@ def test_an_edit_touches_only_its_own_lines(text, file, which, edit):
 
 
 HEADS = ["", "---\ntags: [a, b]\n---\n", "---\ntags:\n- a\n- '#b'\ntitle: x\n---\n", "---\ntag: a\ntags: b, c\n---\n", "---\ntags: a b # c\n---\n", "---\ntags: [a,\n  b]\n---\n", "tags:: a, [[b c]]\n\n", "#+FILETAGS: :a:b:\n", "#+filetags: a\n#+FILETAGS: b\n", "#+TITLE: x\n\n",
-         ":PROPERTIES:\n:ID: 1\n:END:\n#+filetags: a b\n", "+++\ntags = ['a']\n+++\n"]
+         ":PROPERTIES:\n:ID: 1\n:END:\n#+filetags: a b\n", "+++\ntags = ['a']\n+++\n", "---\ntags: a @p\n---\n", "---\ntags: ['a', \"@p\", #b]\n---\n"]
 
 
 @settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -100,6 +100,15 @@ def test_the_tags_of_a_whole_file_are_those_that_were_asked_for_and_every_headin
     before, now = lines(text), lines(after)
     same = sum(1 for line in before if line in now)
     assert same >= len(before) - 1 - len(remove) and len(now) <= len(before) + max(3, len(add))           # one line was changed, or those of the tags that went
+
+
+@pytest.mark.parametrize("head", ["", "---\ntags: [a]\n---\n", "---\ntags:\n- a\n---\n", "---\ntags: a @b\n---\n", "---\ntitle: x\n---\n"])
+def test_a_tag_that_yaml_takes_for_a_sign_is_quoted(head):
+    "A program that reads the head strictly, as Obsidian does, shows none of it otherwise."
+    yaml = pytest.importorskip("yaml")
+    outline = parse_note(head + "# A\n", "a.md")
+    after = change_file_tags(outline, outline.nodes[0], ["@personal"], ["a"] * ("a" in outline.nodes[0].tags))
+    assert "@personal" in yaml.safe_load(after.split("---")[1])["tags"]
 
 
 @settings(max_examples=examples(250), deadline=None, suppress_health_check=[HealthCheck.too_slow])

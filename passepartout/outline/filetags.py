@@ -37,13 +37,15 @@ def _org_change(outline: Outline, add: Sequence[str], remove: Sequence[str]) -> 
     return at, at, f"{'' if not at or text[at - 1] == chr(10) else end}#+FILETAGS: :{':'.join(add)}:{end}"
 
 # %% ../../nbs/outline/08faa_filetags.ipynb #1db4c246
-_NAMED = Regex(r"^(tags?)[ \t]*:(?:[ \t]+([^\r\n]*))?(?=\r?$)", re.I | re.M)
+_NAMED = Regex(r"^(tags?)[ \t]*:(?:[ \t]([^\r\n]*))?(?=\r?$)", re.I | re.M)
 _ITEMS = Regex(r"(?:\r?\n[ \t]*-[ \t]+[^\r\n]*)+")
 _ITEM = Regex(r"^([ \t]*-[ \t]+)([^\r\n]*)", re.M)
 _WORDS = Regex(r"[#\w@/-]+(?:(?:,[ \t]*|[ \t]+)[#\w@/-]+)*")
-_BRACKETS = Regex(r"\[[ \t]*(?:[#\w@/\"'-]+(?:[ \t]*,[ \t]*[#\w@/\"'-]+)*)?[ \t]*\]")
+_BRACKETS = Regex(r"\[[ \t]*(?:[#\w@/\"'-]+(?:[ \t]*,[ \t]*[#\w@/\"'-]+)*[ \t]*)?\]")
 
 def _bare(tag: str) -> str: return tag.strip().strip("\"'").lstrip("#")
+def _quoted(tag: str) -> str: return f'"{tag}"' if tag[:1] in ("#", "@") else tag
+def _listed(tags: Sequence[str]) -> str: return f"[{', '.join(map(_quoted, tags))}]"
 
 # %% ../../nbs/outline/08faa_filetags.ipynb #f21ee83a
 def _markdown_change(outline: Outline, add: Sequence[str], remove: Sequence[str]) -> Change:
@@ -54,29 +56,30 @@ def _markdown_change(outline: Outline, add: Sequence[str], remove: Sequence[str]
         if not TAG.fullmatch(f"#{tag}"): raise RewriteError(f"{tag!r} cannot be a tag in Markdown: letters, digits, _, -, / and @ only, and one letter at least. Nothing was changed.")
     front = FRONT.match(text)
     if front is None and (PAGE.match(text) or takes_bullets(text, outline.file)): return _page_change(text, end, add, remove)
-    if front is None: return 0, 0, f"---{end}tags: [{', '.join(add)}]{end}---{end}"
+    if front is None: return 0, 0, f"---{end}tags: {_listed(add)}{end}---{end}"
     found = list(_NAMED.finditer(text, front.start(1), front.end(1)))
-    if not found: return front.end(1), front.end(1), f"tags: [{', '.join(add)}]{ending_at(outline, 0)}"
+    if not found: return front.end(1), front.end(1), f"tags: {_listed(add)}{ending_at(outline, 0)}"
     if len(found) > 1: raise RewriteError(f"{outline.file} has its tags in {len(found)} places; change them by hand. Nothing was changed.")
     named, value = found[0], (found[0][2] or "").strip()
     below = _ITEMS.match(text, named.end(), front.end(1))
     if not value and below: return _list_change(text, named, below, add, remove)
-    if not value: return *named.span(), f"{named[1]}: [{', '.join(add)}]"
+    if not value: return *named.span(), f"{named[1]}: {_listed(add)}"
     in_brackets = _BRACKETS.fullmatch(value)
     if below or not (in_brackets or _WORDS.fullmatch(value)) or re.compile(r"\r?\n[ \t]+\S").match(text, named.end(), front.end(1)):
         raise RewriteError(f"The tags of {outline.file} are written in its front matter in a way that is not changed here; change them by hand. Nothing was changed.")
     sign, between = "#" * ("#" in value), ", " if in_brackets or "," in value else " "
-    words = [word for word in re.split(r"[,\s\[\]]+", value) if word and _bare(word) not in remove] + [f'"#{tag}"' if sign and in_brackets else f"{sign}{tag}" for tag in add]
-    inner = between.join(words)
-    return *named.span(), f"{named[1]}: [{inner}]" if in_brackets or not words else f"{named[1]}: {inner}"
+    kept, new = [word for word in re.split(r"[,\s\[\]]+", value) if word and _bare(word) not in remove], [f"{sign}{tag}" for tag in add]
+    if in_brackets: written = f"[{', '.join([*kept, *map(_quoted, new)])}]"
+    else: written = between.join([*kept, *new])
+    return *named.span(), f"{named[1]}: {written if written[:1] not in ('', '@') else _listed([*kept, *new])}"
 
 # %% ../../nbs/outline/08faa_filetags.ipynb #49073f72
 def _list_change(text: str, named: re.Match, below: re.Match, add: Sequence[str], remove: Sequence[str]) -> Change:
     "The change of a list of tags with a line for each."
     items = list(_ITEM.finditer(text, below.start() + 1, below.end()))
     kept = [item[0] for item in items if _bare(item[2]) not in remove]
-    quote = '"' if any("#" in item[2] for item in items) else ""
-    new = [f"{items[-1][1]}{quote}{'#' * bool(quote)}{tag}{quote}" for tag in add]
+    sign = "#" * any("#" in item[2] for item in items)
+    new = [f"{items[-1][1]}{_quoted(sign + tag)}" for tag in add]
     end = "\r\n" if "\r\n" in below[0] else "\n"
     return below.start(), below.end(), "".join(f"{end}{line}" for line in [*kept, *new])
 
