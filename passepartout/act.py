@@ -116,9 +116,8 @@ async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal
     except PassepartoutError as error:
         return tool_error(signal, name, error.message, label_of(tool, error), in_our_words(error.message) if tool.foreign else None)
     except TimeoutError:
-        return tool_error(signal, name,
-                          f"{name} did not finish within {time_allowed(agent, tool):g} s and was given up. Whether it did "
-                          "something is unknown.")
+        left = "It only reads, so nothing was changed." if only_reads(tool, cleared) else "Whether it did something is unknown."
+        return tool_error(signal, name, f"{name} did not finish within {time_allowed(agent, tool):g} s and was given up. {left}")
     except Exception as error:
         return tool_error(signal, name, f"{type(error).__name__}: {brief(error)}", label_of(tool, None), in_our_words(error))
 
@@ -169,7 +168,7 @@ async def call_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
     positional, named = ((), {**args, **extra} if extra else args) if by_name else ((args,), extra)
     if tool.inline: return tool.body(*positional, **named)
     running = tool.body(*positional, **named) if tool.is_async else in_thread(tool.body, *positional, **named)
-    return await within(time_allowed(agent, tool), running)
+    return await within(time_allowed(agent, tool), running, getattr(agent, "files_read", None))
 
 # %% ../nbs/17_act.ipynb #498575f9
 async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) -> Any:

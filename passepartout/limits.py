@@ -138,9 +138,17 @@ async def in_thread(fn: Callable, *args, **kwargs) -> Any:
 # %% ../nbs/10a_limits.ipynb #aad08c65
 class _Deadline:
     "When the task that waits here is to be cancelled. `over` when that has happened; `cancelling` counts the cancellations that others had asked for before."
-    __slots__ = ("task", "when", "over", "cancelling")
+    __slots__ = ("task", "seconds", "when", "moved", "seen", "over", "cancelling")
 
-    def __init__(self, task: asyncio.Task, when: float): self.task, self.when, self.over, self.cancelling = task, when, False, task.cancelling()
+    def __init__(self, task: asyncio.Task, seconds: float, moved: Callable[[], int] | None = None):
+        self.task, self.seconds, self.when, self.moved = task, seconds, time.monotonic() + seconds, moved
+        self.seen, self.over, self.cancelling = moved and moved(), False, task.cancelling()
+
+    def put_off(self, now: float) -> bool:
+        "Whether there was progress since the last look; if so, it is not due before `seconds` from `now`."
+        if self.moved is None or (far := self.moved()) == self.seen: return False
+        self.seen, self.when = far, now + self.seconds
+        return True
 
     def take_back(self) -> bool:
         "Take back the cancellation that this deadline asked for, if it did; `True` when nobody else wants the task to end."
@@ -165,7 +173,7 @@ class _Watch:
     def ring(self) -> None:
         "Cancel what is due, and wait for the next; not sooner than in `SOON_S`, or a thousand deadlines in a row would be looked through a thousand times."
         now, self.at, self.timer = time.monotonic(), float("inf"), None
-        for deadline in [each for each in self.waiting if each.when <= now]:
+        for deadline in [each for each in self.waiting if each.when <= now and not each.put_off(now)]:
             self.waiting.discard(deadline)
             deadline.over = True
             deadline.task.cancel()
@@ -205,12 +213,14 @@ def _go_on(coroutine: Any, waits_for: Any, task: asyncio.Task):
         if last_call is not None: last_call.cancel()
 
 # %% ../nbs/10a_limits.ipynb #42e02a91
-async def within(seconds: float, coroutine: Any) -> Any:
-    "Await `coroutine` for at most `seconds`; `TimeoutError` after that. One that does not wait costs no alarm."
+async def within(seconds: float, coroutine: Any, moved: Callable[[], int] | None = None) -> Any:
+    """Await `coroutine` for at most `seconds`; `TimeoutError` after that. One that does not wait costs no alarm.
+
+    `moved()` is the count of something that it waits for: it gets the time again whenever that has changed by the end of it."""
     try: waits_for = coroutine.send(None)
     except StopIteration as done: return done.value
     watch, task = _watch(), asyncio.current_task()
-    deadline = _Deadline(task, time.monotonic() + seconds)
+    deadline = _Deadline(task, seconds, moved)
     watch.waiting.add(deadline)
     if deadline.when < watch.at: watch.wind(deadline.when)
     try: return await _go_on(coroutine, waits_for, task)

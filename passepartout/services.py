@@ -202,6 +202,10 @@ class Notes(Conversing):
         "Whether the notes can be asked without waiting for them; also where there is no index, since then they are read as they are needed."
         return (upkeep := getattr(self, "upkeep", None)) is None or upkeep.quick
 
+    def files_read(self) -> int:
+        "How many files were read into the index since this process began. While this grows, whoever waits for the notes does not wait in vain."
+        return 0 if (upkeep := getattr(self, "upkeep", None)) is None else upkeep.read
+
     def indexed(self):
         "The index of the notes, brought up to date, or None when there is none that can be asked."
         if (upkeep := getattr(self, "upkeep", None)) is None: return None

@@ -55,6 +55,30 @@ def many(folder, files=400, each=30):
     for n in range(files): (folder / f"n{n:03}.org").write_text("".join(f"* TODO Thing {n}-{k} :tag{k % 7}:\nDEADLINE: <2026-11-{1 + k % 28:02} Mon>\nSome words about it, {n * k}.\n" for k in range(each)))
 
 
+# The first reading -------------------------------------------------------------------------------------------------------
+
+def slow_agent(home, files, seconds, most):
+    "An agent whose tools have `most` seconds and which takes `seconds` for each of `files` notes that it reads."
+    many(home / "many", files, 1)
+    agent = asyncio.run(Agent.boot(**places(home, memex_dir=home / "many", tool_timeout_s=most)))
+    agent.upkeep.show = lambda *far: time.sleep(seconds)
+    return agent
+
+def test_a_tool_that_waits_for_the_first_reading_is_not_given_up(home):
+    agent = slow_agent(home, files=30, seconds=0.05, most=0.4)
+    try: answer = str(agent.run(agent.handle(QUESTION)))
+    finally: agent.run(agent.close())
+    assert "Thing" in answer and "given up" not in answer, answer
+
+def test_a_tool_is_given_up_when_the_reading_stands_still(home):
+    agent = slow_agent(home, files=3, seconds=5.0, most=0.4)
+    try: answer = str(agent.run(agent.handle(QUESTION)))
+    finally:
+        agent.upkeep.show = None
+        agent.run(agent.close())
+    assert "did not finish within 0.4 s" in answer and "nothing was changed" in answer, answer
+
+
 # The same answers --------------------------------------------------------------------------------------------------------
 
 def both(memex):

@@ -36,10 +36,12 @@ class Refreshing:
         self.index, self.log, self.root = index, log, index.root
         self.ended, self.show, self.threads, self.heard, self.lost = threading.Event(), None, [], [], []
         self.known = False                              # were the notes looked at to the end since this process began?
+        self.read = 0                                   # files that were read since then
 
     def progress(self, done: int, of: int, path: str) -> None:
         "Called for each file that is read. `show(done, of, path)`, when somebody has set it, is told; `Ended` when the agent is being closed."
         if self.ended.is_set(): raise Ended("The notes were not read to the end, because the agent is being closed.")
+        self.read += 1
         if self.show is not None: self.show(done, of, path)
 
     def refresh(self, only: Iterable[str] | None = None) -> Refreshed:
