@@ -19,12 +19,13 @@ from datetime import date
 from difflib import get_close_matches
 from unicodedata import normalize
 
-from .agenda import DATES, display_title, first_title, live_dates
+from .agenda import display_title, first_title, live_dates
 from .indexing.entries import DONE, TASK, hidden_of, index_words, property_facet
 from .indexing.finding import lineages, nearest, own_tags
 from .indexing.index import Index
 from .lazy import Regex
 from .org import Node, Outline, other_names, plain_text
+from .outline.datedlines import DATES
 from .search import RUNS, fold, read_query
 from .tuples import NamedTuple
 

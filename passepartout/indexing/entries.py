@@ -26,6 +26,7 @@ from ..agenda import first_turn_only, is_habit, live_expressions
 from .identity import Heading, headings, own_hashes, tree_hashes
 from ..lazy import Regex
 from ..org import QUIET, Node, Outline, link_targets, other_names, plain_text, shown_tags
+from ..outline.datedlines import said_beside
 from ..outline.properties import said_text
 from ..search import RUNS, fold
 from ..outline.diarydates import Expression, diary_dates
@@ -161,14 +162,15 @@ def time_of(minute: int | None) -> time | None:
 
 # %% ../../nbs/indexing/08g_entries.ipynb #843cc8a1
 def date_row(outline: Outline, stamp: Stamp) -> tuple:
-    "(place of the node, kind, live, active, day, minute, last day, end minute, repeater, days of warning, line)."
+    "(place of the node, kind, live, active, day, minute, last day, end minute, repeater, days of warning, line, what it is called by that)."
     node = outline.nodes[stamp.node]
     live = LIVE if stamp.active and stamp.kind in KINDS[:3] and not node.done and not node.hidden else 0
     if live and is_habit(stamp, node): live |= HABIT
     if live and first_turn_only(outline, stamp): live |= ONCE
     repeat = stamp.repeat and f"{'~' if stamp.repeat.clip else ''}{stamp.repeat.mark}{stamp.repeat.count}{stamp.repeat.unit}"
     return (stamp.node, KINDS.index(stamp.kind), live, int(stamp.active), stamp.day.toordinal(), minute_of(stamp.at),
-            stamp.until_day and stamp.until_day.toordinal(), minute_of(stamp.until), repeat, stamp.warn, stamp.line)
+            stamp.until_day and stamp.until_day.toordinal(), minute_of(stamp.until), repeat, stamp.warn, stamp.line,
+            live and said_beside(outline, stamp) or None)
 
 # %% ../../nbs/indexing/08g_entries.ipynb #5236c7fa
 def expression_row(stamp: Stamp) -> tuple:
@@ -182,11 +184,11 @@ def read_expression(kind: int, minute: int | None, until: int | None, line: int,
 
 # %% ../../nbs/indexing/08g_entries.ipynb #f5347e6c
 def read_stamp(kind: int, day: int, minute: int | None, until_day: int | None, until_minute: int | None, repeat: str | None,
-               warn: int | None, line: int) -> Stamp:
+               warn: int | None, line: int, said: str | None) -> Stamp:
     "The date that a row stands for."
     rule = repeat and Repeat(repeat.lstrip("~").rstrip("hdwmy0123456789"), int(repeat.strip("~.+hdwmy")), repeat[-1], repeat[0] == "~")
     return Stamp(KINDS[kind], True, date.fromordinal(day), time_of(minute), until_day and date.fromordinal(until_day), time_of(until_minute),
-                 rule or None, warn, 0, 0, 0, line)
+                 rule or None, warn, 0, 0, 0, line, said or "")
 
 # %% ../../nbs/indexing/08g_entries.ipynb #ff37de7b
 OPEN, DONE, TASK = 1, 2, 16

@@ -189,7 +189,7 @@ def nearest(index: Index, word: str, most: int = 3, secret: frozenset[int] = fro
     return [each for each in near if any(one.id not in secret for one in select(index, Question(each, "", ()), f'"{each}"'))][:most]
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d0fbd9fd
-COLUMNS = "d.kind, d.day, d.minute, d.until_day, d.until_minute, d.repeat, d.warn, d.line, n.id, n.file, n.place, n.line, n.keyword, n.priority, d.live"
+COLUMNS = "d.kind, d.day, d.minute, d.until_day, d.until_minute, d.repeat, d.warn, d.line, d.said, n.id, n.file, n.place, n.line, n.keyword, n.priority, d.live"
 EXPRESSION = "d.kind, d.minute, d.until_minute, d.line, d.text, d.said, n.id, n.file, n.place, n.line, n.keyword, n.priority"
 GROUPS = ("repeat IS NULL AND kind IN (0, 1) AND day BETWEEN :start AND :end",
           "repeat IS NULL AND kind = 2 AND day BETWEEN :start AND :horizon",
@@ -239,7 +239,7 @@ def date_rows(index: Index, start: date, end: date, today: date, warn: int, fold
     dates = index.db.execute(f"SELECT {COLUMNS} FROM ({ids}) found JOIN date d ON d.rowid = found.rowid JOIN node n ON n.id = d.node "
                              f"{inside} ORDER BY d.rowid", values)
     expressions = index.db.execute(f"SELECT {EXPRESSION} FROM expression d JOIN node n ON n.id = d.node {inside} ORDER BY d.rowid", values)
-    return [(read_stamp(*row[:8]), *row[8:]) for row in dates] + [(read_expression(*row[:6]), *row[6:], LIVE) for row in expressions]
+    return [(read_stamp(*row[:9]), *row[9:]) for row in dates] + [(read_expression(*row[:6]), *row[6:], LIVE) for row in expressions]
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d640c251
 def full_item(item: Item, above: Sequence[tuple[str, str]]) -> Item:
@@ -278,8 +278,8 @@ def open_indexed(index: Index, folder: str = ".") -> tuple[list[Item], Projects]
         rows = index.db.execute("SELECT n.id, n.file, n.place, n.parent, n.line, n.keyword, n.priority, n.title, n.tags, n.state, f.path "
                                 f"FROM node n JOIN file f ON f.id = n.file {inside} ORDER BY f.path, n.place", values).fetchall()
         dates, places = {}, {row[1:3]: row for row in rows}
-        for node, live, *stamp in index.db.execute("SELECT node, live, kind, day, minute, until_day, until_minute, repeat, warn, line FROM "
-                                                   "date WHERE live ORDER BY rowid"):
+        for node, live, *stamp in index.db.execute("SELECT node, live, kind, day, minute, until_day, until_minute, repeat, warn, line, said "
+                                                   "FROM date WHERE live ORDER BY rowid"):
             sooner(dates, node, bool(live & HABIT), read_stamp(*stamp))
         found = [(row, open_lineage(places, row)) for row in rows if row[9] & OPEN and not row[9] & OUT_OF_SIGHT]
         items = [open_item(open_facts(row, above), *dates.get(row[0], (False, None))) for row, above in found]

@@ -22,7 +22,7 @@ from ..conditions import PassepartoutError
 from ..databases import check_beside, not_only_ours
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
-VERSION = 30
+VERSION = 31
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
@@ -34,7 +34,7 @@ CREATE INDEX node_place ON node(file, place);
 CREATE INDEX node_ident ON node(ident);
 CREATE INDEX node_priority ON node(priority) WHERE priority IS NOT NULL;
 CREATE TABLE date(file INTEGER, node INTEGER, kind INTEGER, live INTEGER, active INTEGER, day INTEGER, minute INTEGER, until_day INTEGER,
-    until_minute INTEGER, repeat TEXT, warn INTEGER, line INTEGER);
+    until_minute INTEGER, repeat TEXT, warn INTEGER, line INTEGER, said TEXT);
 CREATE INDEX date_file ON date(file);
 CREATE INDEX date_day ON date(kind, day);
 CREATE INDEX date_live ON date(kind, day) WHERE live AND repeat IS NULL;

@@ -201,7 +201,7 @@ _EPOCH, _FAR = date(1970, 1, 2).toordinal(), date(2200, 1, 1).toordinal()
 # %% ../../nbs/indexing/08i_query.ipynb #ddf716fc
 def occurs(day: int, minute: int | None, until_day: int | None, repeat: str, first: int, last: int) -> bool:
     "Whether a date that repeats falls on one of the days."
-    stamp = read_stamp(0, day, minute, until_day, None, repeat, None, 0)
+    stamp = read_stamp(0, day, minute, until_day, None, repeat, None, 0, None)
     return next(occurrences(stamp, date.fromordinal(max(1, first)), date.fromordinal(max(1, last))), None) is not None
 
 # %% ../../nbs/indexing/08i_query.ipynb #115a66a6

@@ -51,6 +51,7 @@ class Stamp(NamedTuple):
     start: int                    # characters in the text of the outline
     end: int
     line: int
+    said: str = ""                # what it is called by the line that it stands in; empty: by its heading
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #3bcec30e
 BRACKETS = Regex(r"[<\[](\d{4})-(\d\d)-(\d\d)(?=[ \t>\]])([^<>\[\]\r\n]*)([>\]])")

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reflex/edits.html.md"""
 # %% auto #0
 __all__ = ['PRONOUNS', 'MOST_ENTRIES', 'ask_which', 'either', 'propose', 'box_for', 'number_in', 'chosen', 'with_fallback',
            'open_question', 'by_number', 'by_words', 'edit', 'look', 'entries_in', 'outline_if_there', 'place_of',
-           'last_list', 'numbers_in', 'by_places', 'each_of_them', 'by_place', 'referent', 'heading_on', 'add_to_list',
-           'from_when', 'by_reference', 'corrected_title', 'remind_of_it']
+           'last_list', 'numbers_in', 'by_places', 'each_of_them', 'by_place', 'of_line', 'referent', 'heading_on',
+           'add_to_list', 'from_when', 'by_reference', 'corrected_title', 'remind_of_it']
 
 # %% ../../nbs/reflex/edits.ipynb #6b534bd9
 import re
@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 
+from ..agenda import date_on
 from ..indexing.indexfile import IndexFailed
 from ..lazy import Regex
 from ..outline.privacy import is_private
@@ -188,7 +189,7 @@ def outline_if_there(file: str, around: Surroundings) -> Outline | None:
 def place_of(entry: tuple[str, str, int], around: Surroundings) -> Place | None:
     "The heading that an entry names, if it can be told."
     line, file, number = entry
-    outline = outline_if_there(file, around)
+    line, outline = line.partition(f"({file}:{number}")[0], outline_if_there(file, around)
     called = [place for place in places_of(outline) if place.title.strip() and place.title.strip() in line] if outline is not None else []
     if here := [place for place in called if place.line == number]: return here[-1]
     longest = max((len(place.title) for place in called), default=0)
@@ -252,9 +253,20 @@ def by_place(request: Request, around: Surroundings) -> Outcome:
     if not (number == -1 or 1 <= number <= len(lines)):
         return decline(f"There is no number {number}: the last list has {len(lines)}. Nothing was done.")
     entry = lines[number - (number > 0)]
-    if (place := with_fallback(lambda around: place_of(entry, around), around)) is None:
-        return decline(f"The heading that stood in line {entry[2]} of {entry[1]} is not there any more, or has another title. Nothing was done.")
+    if (place := with_fallback(lambda around: place_of(entry, around), around)) is None: return of_line(command, entry, around, request.today)
     return with_fallback(lambda around: carry_out(command, place, around, request.today), around)
+
+# %% ../../nbs/reflex/edits.ipynb #ea0d89df
+def of_line(command: Command, entry: tuple[str, str, int], around: Surroundings, today: date) -> Outcome:
+    "What becomes of a command for an entry that is no heading: the section around it is shown, and it is not changed."
+    told, file, number = entry
+    outline = outline_if_there(file, around)
+    if outline is None or (found := date_on(outline, number, told)) is None:
+        return decline(f"The heading that stood in line {number} of {file} is not there any more, or has another title. Nothing was done.")
+    stamp, node = found
+    if command.verb == "show": return carry_out(command, next(place for place in places_of(outline) if place.line == node.line), around, today)
+    called = "That" if is_private(outline.tags(node), around.private) else f"“{stamp.said}”"
+    return decline(f"{called} is a line of text ({file}:{number}) and no task, so nothing was done. Change it in your editor; a task of its own can be marked and moved: todo …")
 
 # %% ../../nbs/reflex/edits.ipynb #65a5759e
 _NAMED = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)")

@@ -1,0 +1,73 @@
+"""Dates in lists: called by their line, the same with an index and without, never taken for the heading around them."""
+from datetime import date
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from conftest import examples
+from passepartout.agenda import agenda, live_dates
+from passepartout.confinement.resources import Root
+from passepartout.indexing.finding import agenda_indexed
+from passepartout.indexing.index import Index
+from passepartout.org import parse_org
+from passepartout.outline.markdown import parse_markdown
+from passepartout.outline.privacy import is_private
+from test_first_hour import play
+
+TODAY = date(2026, 11, 19)
+NOTES = {"misc.md": "Some text\n\n- Dentist <2026-11-20 Fri 10:00>\n- stretch\n  SCHEDULED: <2026-11-20 Fri 7:00>\n",
+         "a.org": "Barber <2026-11-20 Fri 11:00>\n* Ideas\nMeet Bob <2026-11-20 Fri 12:00> at the bar\n- buy tickets <2026-11-22 Sun>\n"}
+
+
+def test_the_agenda_calls_a_date_in_a_list_by_its_line_and_leads_there(tmp_path):
+    (answer,), _ = play(tmp_path, NOTES, "what is due this week?")
+    for line in ("07:00                 stretch  (misc.md:5)", "10:00                 Dentist  (misc.md:3)", "11:00                 Barber  (a.org:1)", "12:00                 Ideas  (a.org:2)",
+                 "all day               buy tickets  (a.org:4, in Ideas)"):
+        assert line in answer, answer
+
+
+@pytest.mark.parametrize("said", ["done", "done it", "done 1", "finish the first one", "cancel it", "archive it", "move it to monday", "postpone the first one by a week", "tag it with x", "set it to waiting"])
+def test_what_is_said_of_a_date_in_a_list_is_not_done_to_the_heading_around_it(tmp_path, said):
+    before = dict(NOTES)
+    (_, answer), files = play(tmp_path, before, "what's on sunday?", said)
+    assert files == before, (answer, files)
+
+
+def test_the_section_around_a_date_in_a_list_can_be_shown(tmp_path):
+    (_, first, second), _ = play(tmp_path, NOTES, "what is on friday?", "show 2", "show 4")
+    assert first.startswith("misc.md, lines 1-5") and second.startswith("a.org, lines 2-4"), (first, second)
+
+
+lines = st.lists(st.sampled_from(["- Dentist <2026-11-20 Fri 10:00>", "- ", "-", "  <2026-11-20 Fri>", "  more <2026-11-21 Sat>--<2026-11-23 Mon>", "* Roof", "* <2026-11-20 Fri>", "** TODO Tell Pohl", "# Roof", "1. one <2026-11-22 Sun +1d>",
+                                  "", "Barber <2026-11-20 Fri>", "| a | <2026-11-20 Fri> |", "    + deep <2026-11-20 Fri>", "- [ ] box 📅 2026-11-20", "- [X] box <2026-11-20 Fri>", "SCHEDULED: <2026-11-20 Fri>", "- a <2026-11-20 Fri> b <2026-11-21 Sat> c",
+                                  "#+BEGIN_SRC\n- x <2026-11-20 Fri>\n#+END_SRC", "- <2026-11-20 Fri>", "\t- tab <2026-11-20 Fri>", "- #personal x <2026-11-20 Fri>", ":PROPERTIES:\n:X: <2026-11-20 Fri>\n:END:"]), max_size=12).map("\n".join)
+
+@settings(max_examples=examples(40), deadline=None)
+@given(texts=st.lists(st.tuples(lines, st.sampled_from(["org", "md"])), min_size=1, max_size=3))
+def test_an_index_lists_the_same_lines(tmp_path_factory, texts):
+    folder = tmp_path_factory.mktemp("memex")
+    outlines = []
+    for n, (text, ending) in enumerate(texts):
+        (folder / f"n{n}.{ending}").write_text(text)
+        outlines.append((parse_org if ending == "org" else parse_markdown)(text, f"n{n}.{ending}"))
+    index = Index(Root(folder))
+    try:
+        index.refresh()
+        span = (date(2026, 11, 16), date(2026, 11, 24), TODAY)
+        assert agenda_indexed(index, *span) == agenda(outlines, *span)
+    finally: index.close()
+
+
+@given(text=lines, ending=st.sampled_from(["org", "md"]))
+def test_a_date_is_as_private_as_the_section_that_it_stands_in(text, ending):
+    outline = (parse_org if ending == "org" else parse_markdown)(text, f"n.{ending}")
+    for item in agenda([outline], date(2026, 11, 16), date(2026, 11, 24), TODAY):
+        at = [node for node in outline.nodes if node.line <= item.line][-1]
+        assert is_private(item.tags, ["personal"]) == is_private(outline.tags(at), ["personal"])
+
+
+@given(text=lines, ending=st.sampled_from(["org", "md"]))
+def test_the_words_of_a_date_stand_in_its_file(text, ending):
+    outline = (parse_org if ending == "org" else parse_markdown)(text, f"n.{ending}")
+    for stamp, _ in live_dates(outline):
+        assert all(word in text for word in stamp.said.split()) and "<2026" not in stamp.said and "\n" not in stamp.said
