@@ -244,11 +244,11 @@ def test_bad_key_file(home, damage, words):
         opened(home)
 
 
-def ask_and_approve(journal, id="a1", action_hash="h"):
+def ask_and_approve(journal, id="a1", action_hash="h", answer=True):
     batch = journal.batch("main", "t9")
     batch.ask(id, action_hash, "delete", code_hash="c", expires=NOW[0] + 600, reason="r", channel="cli")
     batch.commit_now()
-    return journal.approve(id, by="person", session="main")
+    return journal.approve(id, by="person", session="main") if answer else None
 
 
 def use(journal, id="a1", action_hash="h", effect="use"):
@@ -385,16 +385,44 @@ def test_states_of_an_approval(home):
     use(journal, "a2")
 
 
+@pytest.mark.parametrize("answered", [False, True])
+@pytest.mark.parametrize("jumps, words", [((-1e7, 1e7), "clock that ran ahead or was set since"), ((1e7, -1e7), "clock that ran ahead or was set since"), ((-50, 50), "")])
+def test_what_was_void_by_the_record_once_is_not_good_again_when_the_clock_shows_its_time(home, answered, jumps, words):
+    "Asked under a clock that ran ahead, it would be good for its ten minutes when that time comes; no process has to have looked in between."
+    NOW[0] = 1e9
+    journal = opened(home)
+    ask_and_approve(journal, "a1", answer=answered)
+    for n, jump in enumerate(jumps):
+        NOW[0] += jump
+        batch = journal.batch("other", f"later {n}")
+        batch.record("turn", {"text": "something else"})
+        batch.commit_now()
+    journal.close()
+    journal = opened(home)
+    state = "expired" if words else "approved" if answered else "pending"
+    assert journal.approval("a1")["state"] == state and [row["id"] for row in journal.run_out()] == ["a1"] * bool(words)
+    act = lambda: use(journal, "a1") if answered else journal.approve("a1", by="person", session="main")
+    if words:
+        with pytest.raises(ApprovalGone, match=words): act()
+        assert journal.lapse(journal.run_out()[0]) and journal.run_out() == []
+    else: act()
+    assert journal.verify(whole=True)
+    journal.close()
+
+
 def test_what_is_on_record_as_run_out_is_not_read_again_and_an_answer_that_came_first_stands(home):
     journal = opened(home)
     for each in ("a1", "a2"): ask_and_approve(journal, each)
-    NOW[0] = 1000.0 - 4000                                  # a clock that was set back makes them void, and is no end
-    assert journal.approvals("expired") != [] == journal.run_out()
+    NOW[0] = 1000.0 - 4000                                  # a clock that was set back makes them void as well
+    assert [row["id"] for row in journal.run_out()] == [row["id"] for row in journal.approvals("expired")] == ["a2", "a1"]
     NOW[0] = 1000.0 + 601
     found = journal.run_out()
-    assert [row["id"] for row in found] == ["a2", "a1"] and journal.lapse(found[0]) and not journal.lapse(found[0])
+    assert [row["id"] for row in found] == ["a2", "a1"]
     NOW[0] = 1000.0
     use(journal, "a1")                                      # in another process, whose clock is behind
+    NOW[0] = 1000.0 + 601
+    assert journal.lapse(found[0]) and not journal.lapse(found[0])
+    NOW[0] = 1000.0
     assert not journal.lapse(found[1]) and journal.approval("a1")["state"] == "used"
     with pytest.raises(ApprovalGone, match="has expired"): use(journal, "a2")
     assert journal.db.execute("SELECT count(*) FROM approvals WHERE state IN ('pending', 'approved')").fetchone() == (0,)

@@ -97,6 +97,22 @@ def test_it_holds_for_its_argument_until_its_time_and_for_every_part():
     journal.close()
 
 
+@pytest.mark.parametrize("lasting, held", [(False, False), (True, True)])
+def test_what_a_person_answers_for_does_not_come_back_with_the_time_of_a_clock_unless_it_was_said_for_good(tmp_path, lasting, held):
+    from passepartout.consent.endorsements import ALWAYS, Endorsement, Endorsements, canonical
+    from passepartout.journal import Journal
+    now, year = [1_800_000_000.0], 365 * 86_400.0
+    journal = Journal.open(tmp_path / "journal.sqlite", clock=lambda: now[0])
+    Endorsements(journal).give(Endorsement("send", "to", canonical("ana@example.org"), "main", ALWAYS if lasting else now[0] + 3600), "person")
+    for jump in (60.0, -year, year, 2 * year, -2 * year):
+        now[0] += jump
+        batch = journal.batch("main", f"turn {jump}")
+        batch.record("turn", {"text": "x"})
+        batch.commit_now()
+        assert Endorsements(journal).hold("send", "to", "ana@example.org", "main") is (held or jump == 60.0)
+    journal.close()
+
+
 def test_a_damaged_record_of_taking_back_brings_nothing_back():
     from passepartout.consent.endorsements import Endorsement, Endorsements, canonical
     from passepartout.journal import Journal

@@ -125,6 +125,29 @@ async def test_an_old_code_is_none():
         assert not links.bind("telegram", code, "7", "7", "Ana")
 
 
+def test_a_code_that_did_not_count_under_one_clock_does_not_count_under_the_next():
+    now, year = [1_800_000_000.0], 365 * 86_400.0
+    for jump in (-year, year):
+        links = Links(None, lambda: now[0])
+        code = links.new_code("telegram")
+        for step in (jump, -jump):
+            now[0] += step
+            assert not links.bind("telegram", code, "7", "7", "Ana") and links.linked("telegram") is None
+
+
+def test_no_message_is_taken_twice_because_a_clock_was_set(tmp_path):
+    "The service was not told how far it was read, and sends them all again."
+    now, numbers = [1_800_000_000.0], [*range(900)]
+    links = Links(tmp_path / "gateways.sqlite", lambda: now[0])
+    assert all(links.take("telegram 1", number, "") for number in numbers)
+    for jump in (4e7, -8e7, 4e7):
+        now[0] += jump
+        assert not any(links.take("telegram 1", number, "") for number in numbers)
+    now[0] += 4e7
+    assert all(links.take("telegram 1", number, "") for number in range(1000, 2200)) and links.take("telegram 1", 5, "")       # the oldest are let go at last
+    links.close()
+
+
 async def test_nothing_that_comes_in_answers_a_question_unless_that_was_allowed(tmp_path):
     async with World(tmp_path, permissions={"default": "ask", "org-capture": "ask"}) as world:
         asked = (await world.hears("todo: call the roofer"))[0]

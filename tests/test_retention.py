@@ -12,7 +12,7 @@ from passepartout.agent import Agent, run_anywhere
 from passepartout.storage.erasure import as_ranges
 from passepartout.journal import Journal, JournalError
 from passepartout.storage.store import Draft
-from passepartout.retention import Forgotten, forget, forget_old, old_run
+from passepartout.retention import Forgotten, forget, forget_old, forget_versions, old_run
 from test_cli import forks, home
 
 DAY = 86400
@@ -203,6 +203,27 @@ def test_years_of_use_with_ninety_days_of_memory(journal, tmp_path):
     assert everywhere(tmp_path, "week number 3.") == []
 
 
+@pytest.mark.parametrize("versions", [False, True])
+def test_a_clock_that_is_wrong_at_several_starts_destroys_nothing_and_one_that_is_right_after_a_long_pause_ends_it_a_week_later(journal, versions):
+    "The newest record bears the time of the wrong clock as well."
+    look = (lambda: forget_versions(journal, 30).images) if versions else (lambda: forget_old(journal, 30).records)
+    for n in range(3): a_turn(journal, n, "of last week", b"before")
+    NOW[0] += 400 * DAY
+    for n in range(3, 9):
+        a_turn(journal, n, "under the wrong clock", b"before")
+        assert look() == 0
+        NOW[0] += DAY
+    NOW[0] -= 406 * DAY
+    a_turn(journal, 9, "put right", b"before")
+    assert look() == 0
+    NOW[0] += 400 * DAY
+    for n in range(10, 19):
+        a_turn(journal, n, "after a long pause", b"before")
+        assert bool(look()) == (n == 18), n
+        NOW[0] += DAY
+    assert journal.verify(whole=True)
+
+
 def test_a_start_with_nothing_to_do_writes_nothing(journal):
     for n in range(3): a_turn(journal, n, "x")
     before = journal.seq, journal.commits
@@ -221,6 +242,8 @@ def test_booting_applies_the_setting(tmp_path, boot):
     agent = boot()
     agent.journal.clock = lambda: time.time() - 40 * DAY
     agent.run(agent.handle("find pineapple"))                     # what is written to a note stands in the images of later edits of it
+    agent.journal.clock = lambda: time.time() - 20 * DAY          # a clock that jumps by more than a month is not believed at once
+    agent.run(agent.handle("what is due?"))
     agent.journal.clock = time.time
     agent.run(agent.handle("todo: buy cherries"))
     agent.run(agent.close())
@@ -241,6 +264,8 @@ def test_what_notes_held_is_erased_by_itself(tmp_path, boot):
     agent = boot()
     agent.journal.clock = lambda: time.time() - 40 * DAY
     agent.run(agent.handle("todo: buy pineapple"))                 # keeps what the note held before
+    agent.journal.clock = lambda: time.time() - 20 * DAY
+    agent.run(agent.handle("what is due?"))
     agent.journal.clock = time.time
     agent.run(agent.close())
     note.write_text(note.read_text().replace("hunter2", "(gone)"))

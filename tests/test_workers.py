@@ -268,3 +268,16 @@ async def test_what_expired_is_told_without_its_words_when_it_was_private(agent,
     assert await run_job(beat := begin(agent, expiry, diary_of(agent), Due("hand"))) == "done"
     news, = beat.diary.news()
     assert (news.private, "Okafor" in news.text) == (bool(private), not private)
+
+
+async def test_what_waits_when_the_clock_is_set_back_is_told_once_and_does_not_wait_for_the_day_that_the_clock_showed(agent):
+    expiry = agent.skills.register(keeping_skills(agent.settings)[2])
+    diary, year = diary_of(agent), 365 * 86_400.0
+    found = await put_forward(agent, JOT, "gardener")
+    agent.moment[0] -= year
+    assert await run_job(begin(agent, expiry, diary, Due("hand"))) == "done"
+    (told,) = diary.news()
+    assert "The clock was set since it was asked" in told.text and "so it was not done" in told.text
+    agent.moment[0] += year + 60
+    assert await run_job(begin(agent, expiry, diary, Due("hand"))) == "done"
+    assert len(diary.news()) == 1 and agent.pending() == [] and agent.journal.approval(found.approval)["state"] == "expired"

@@ -21,7 +21,7 @@ from .approvals import visible
 from ..conditions import PassepartoutError
 from .grants import canonical
 from ..storage.journalfile import explained
-from ..storage.ledger import genuine_record, is_after_break, whole_since, expired
+from ..storage.ledger import genuine_record, is_after_break, outlived, whole_since, expired
 from ..records import record
 from ..storage.store import Draft
 
@@ -102,12 +102,12 @@ class Reading(Sayings):
         else: self._standing.pop(found[1].get("id"), None)
 
     def drop_unproven(self) -> None:
-        "Let go of what has no whole chain behind it; what was looked through once is not again."
-        live = {ident: self._at[ident] for ident, each in self._standing.items() if not self.over(each)}
-        if live.keys() <= self._sure: return
-        whole = whole_since(self.journal, live.values(), f"chain_{self.kind}s", f"kind = '{self.kind}'")
-        for ident in [ident for ident, seq in live.items() if seq not in whole]: del self._standing[ident]
-        self._sure = live.keys() & self._standing.keys()
+        "Let go of what is over, and of what has no whole chain behind it; what was looked through once is not again."
+        for ident in [ident for ident, each in self._standing.items() if self.over(each)]: del self._standing[ident]
+        if self._standing.keys() <= self._sure: return
+        whole = whole_since(self.journal, [self._at[ident] for ident in self._standing], f"chain_{self.kind}s", f"kind = '{self.kind}'")
+        for ident in [ident for ident in self._standing if self._at[ident] not in whole]: del self._standing[ident]
+        self._sure = {*self._standing}
 
 # %% ../../nbs/consent/17bb_endorsements.ipynb #3c6043a8
 class Standing(Reading):
@@ -115,7 +115,7 @@ class Standing(Reading):
     def counting(self) -> list:
         "What counts now, oldest first."
         self.read()
-        return [each for ident, each in self._standing.items() if is_after_break(self.journal, self._at[ident]) and not self.over(each)]
+        return [each for ident, each in self._standing.items() if is_after_break(self.journal, self._at[ident])]
 
     def write(self, session: str, body: dict) -> None:
         "Put one record into the journal, durably. `EndorsementRefused` when it holds a secret, which does not go there."
@@ -140,7 +140,9 @@ class Endorsements(Standing):
         "Those that count now, oldest first; of `session`, and of all conversations."
         return [e for e in self.counting() if session is None or e.session in ("", session)]
 
-    def over(self, each: Endorsement) -> bool: return each.expires != ALWAYS and expired(each.given, each.expires, self.journal.clock())
+    def over(self, each: Endorsement) -> bool:
+        return each.expires != ALWAYS and (expired(each.given, each.expires, self.journal.clock())
+                                           or outlived(self.journal, self._at[each.id], each.given, each.expires))
 
     def hold(self, tool: str, argument: str, value: Any, session: str) -> bool:
         "Did a person answer for this value, as this argument of this tool, in this conversation? Of a list, for every part."

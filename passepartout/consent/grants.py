@@ -22,7 +22,7 @@ from .approvals import visible
 from ..conditions import PassepartoutError
 from ..storage.journalfile import explained
 from ..lazy import Regex
-from ..storage.ledger import genuine_record, is_after_break, whole_since, expired
+from ..storage.ledger import genuine_record, is_after_break, outlived, whole_since, expired
 from ..records import record
 from ..rules import UNREADABLE, Places, Rule, ready, strictest
 from ..storage.store import Draft
@@ -215,18 +215,17 @@ class StandingGrants:
 
     def _make_sure(self) -> None:
         now = self.journal.clock()
-        live = {ident: seq for ident, (seq, grant) in self._standing.items() if not expired(grant.given, grant.expires, now)}
-        if live.keys() <= self._sure: return
-        whole = whole_since(self.journal, live.values(), "chain_grants", "kind = 'grant'")                                        # what is missing may have taken something back, too
-        for ident in [ident for ident, seq in live.items() if seq not in whole]: del self._standing[ident]
-        self._sure = live.keys() & self._standing.keys()
+        self._standing = {ident: (seq, grant) for ident, (seq, grant) in self._standing.items()
+                          if not expired(grant.given, grant.expires, now) and not outlived(self.journal, seq, grant.given, grant.expires)}
+        if self._standing.keys() <= self._sure: return
+        whole = whole_since(self.journal, [seq for seq, _ in self._standing.values()], "chain_grants", "kind = 'grant'")            # what is missing may have taken something back, too
+        self._standing = {ident: (seq, grant) for ident, (seq, grant) in self._standing.items() if seq in whole}
+        self._sure = {*self._standing}
 
     def standing(self, session: str | None = None) -> list[Grant]:
         "The grants that count now, oldest first."
         self.read()
-        now = self.journal.clock()
-        return [g for seq, g in self._standing.values() if is_after_break(self.journal, seq) and session in (None, g.session)
-                and not expired(g.given, g.expires, now)]
+        return [g for seq, g in self._standing.values() if is_after_break(self.journal, seq) and session in (None, g.session)]
 
 # %% ../../nbs/consent/17ba_grants.ipynb #092f6baf
 class Grants(StandingGrants):

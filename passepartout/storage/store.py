@@ -63,6 +63,7 @@ class Writer:
         self.execute, self.execute_many = db.cursor().execute, db.cursor().executemany
         self.put_off: dict = {}                            # what changes left for the end of the transaction under way; see `write_put_off`
         self._seen: int | None = None
+        self.looked: dict[int, int] = {}                    # up to which record it was looked what the clock made of one that counts until a moment
         self._full: bool | None = None
         self._owner: Any = None
         self._places: Whereabouts | None = None

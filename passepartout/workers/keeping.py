@@ -40,6 +40,7 @@ def expiry(beat: Beat) -> None:
         private = bool(row["private"] or row["confidential"])
         what = "something private." if private else str(row["reason"])[:300]
         why = "You said yes, and it was not begun before its time was over" if row["decided"] else "Nobody answered in time"
+        if agent.journal.clock() < row["expires"]: why = "The clock was set since it was asked, so how long ago that was is not known"
         beat.notify(f"{why}, so it was not done: {what} Ask again if you still want it.", f"expired {row['id']}", private)
         async def tell_record() -> None: agent.journal.lapse(row)
         beat.wait(tell_record())
