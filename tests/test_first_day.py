@@ -322,8 +322,9 @@ def test_a_question_may_stand_in_a_title(tmp_path, line):
 
 
 def test_two_lists_are_shown_one_below_the_other(tmp_path):
-    (answer, one), _ = play(tmp_path, HOUSE, "what is due tomorrow and what's left?", "what is due tomorrow? is the roof done?")
-    assert "09:30" in answer and "all open tasks (2)" in answer and "one question at a time" in one
+    (answer, both), _ = play(tmp_path, HOUSE, "what is due tomorrow and what's left?", "what is due tomorrow? is the roof done?")
+    assert "09:30" in answer and "all open tasks (2)" in answer
+    assert "09:30 scheduled       TODO Dentist" in both and both.endswith("\nNo. “Fix the roof” (house.org:3) is TODO")
 
 
 @pytest.mark.parametrize("line", ['todo ""', "todo “ ”", 'note: ""', 'remind me tomorrow to ""'])

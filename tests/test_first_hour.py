@@ -1244,3 +1244,111 @@ def test_any_tasks_of_something_are_a_list_and_any_of_a_day_an_agenda(tmp_path, 
 def test_what_the_person_wants_to_be_told_is_not_offered_as_a_task(tmp_path):
     answers, files = play(tmp_path, {"a.org": "* TODO buy paint\n"}, "mark buy paint done and tell me a joke", "yes")
     assert "todo tell me" not in answers[0] and files == {"a.org": "* TODO buy paint\n"}, answers
+
+STUDENT = {
+    "uni.org": """#+TITLE: Uni
+* TODO Lineare Algebra Blatt 5
+DEADLINE: <2026-11-24 Tue>
+* TODO Analysis Blatt 5
+DEADLINE: <2026-11-23 Mon 12:00>
+* Lineare Algebra
+Vorlesung Di 10-12, HS 3
+* Klausur Analysis <2027-02-12 Fri 09:00>
+* Klausur Lineare Algebra <2027-02-16 Tue 14:00>
+* TODO Thesis proposal
+* TODO email prof about topic
+""",
+    "work.org": """#+TITLE: Work
+* Shift <2026-11-20 Fri 16:00-22:00>
+* Shift <2026-11-21 Sat 10:00-18:00>
+* Shift <2026-11-26 Thu 16:00-22:00>
+""",
+    "lists.org": """* Shopping list
+- [ ] milk
+- [X] bread
+- [ ] oat flakes
+* Packing list
+- [ ] socks
+- [X] charger
+* WG
+** TODO Putzplan
+SCHEDULED: <2026-11-22 Sun +1w>
+""",
+    "people.org": """* Henrik
+:PROPERTIES:
+:BIRTHDAY: 1999-12-02
+:PHONE: 0151 223344
+:END:
+* Mama
+:PROPERTIES:
+:BIRTHDAY: 1968-04-03
+:END:
+""",
+    "hafenweg.org": """#+TITLE: Hafenweg
+* Notes
+flat in Hafenweg 12
+* TODO call landlord
+""",
+    "projects.org": """* Balcony
+** TODO buy soil
+* Bike
+** TODO new chain
+** DONE brakes
+CLOSED: [2026-11-10 Tue]
+""",
+}
+
+
+@pytest.mark.parametrize("line, said", [
+    ("when do i work tomorrow", "16:00-22:00"), ("when is klausur analysis on friday", "Not on Friday 20 November 2026."), ("when is the thesis proposal due", "“Thesis proposal” (uni.org:10) has no date."), ("when is the balcony due", "“Balcony” (projects.org:1) has no date"),
+    ("wann ist thesis proposal fällig", "has no date"), ("when is hafenweg due", "has no date"), ("is the bike done?", "of 2 below it 1 is not done:\n- TODO “new chain”"), ("henriks birthday", "27 on Wednesday 2 December"), ("henriks geburtstag", "27 on Wednesday 2 December"), ("henriks phone", "0151 223344"),
+    ("whats left on the shopping list", "2 of 3 are open"), ("whats left on the list", "Which list do you mean?"), ("show it", "I don't know which one “it” is"), ("zeig es", "I don't know which one “it” is"), ("add eggs butter and flour", "add eggs butter and flour to the Shopping list. With commas")])
+def test_what_a_student_asks_first(tmp_path, line, said):
+    (answer,), files = play(tmp_path, STUDENT, line)
+    assert said in answer and files == STUDENT
+
+
+def test_what_is_below_a_project_without_a_date_is_told_and_how_many_there_are(tmp_path):
+    notes = {"a.org": "* House\n" + "".join(f"** TODO thing {n}\nDEADLINE: <2026-12-{n:02} Tue>\n" for n in range(1, 15))}
+    (answer, left), _ = play(tmp_path, notes, "when is house due", "is house done?")
+    assert answer.count("due ") == 10 and "5 more: what is due in a.org" in answer and left.count("- TODO") == 9 and "5 more in a.org" in left
+
+
+@pytest.mark.parametrize("lines, said", [
+    (("when is Klausur Analysis", "und lineare algebra?"), ["“Klausur Lineare Algebra” (uni.org:9)"]), (("wann ist die klausur analysis?", "und lineare algebra?", "and thesis proposal?"), ["Tuesday 16 February 2027", "Thesis proposal"]),
+    (("is the new chain done?", "and the brakes?"), ["Yes. “brakes”"]), (("henriks birthday", "und mamas?"), ["Mama: 58"]), (("whats left on the shopping list", "whats left on the list"), ["2 of 3 are open"]), (("what is on the shopping list", "add cheese", "and whats left?"), ["", "2 of 3 are open"]),
+    (("add milk", "no"), ["Then not. Nothing was done."])])
+def test_a_sentence_goes_on_from_the_one_before(tmp_path, lines, said):
+    answers, files = play(tmp_path, STUDENT, *lines)
+    assert all(part in answer for part, answer in zip(said, answers[1:])) and files == STUDENT, answers
+
+
+def test_another_of_which_nothing_is_known_is_searched_for_as_before(tmp_path):
+    answers, _ = play(tmp_path, STUDENT, "what is due tomorrow", "and the balcony?")
+    assert "1 section matches “balcony”" in answers[1]
+
+
+@pytest.mark.parametrize("line, file, text", [
+    ("add a task for hafenweg: paint the wall", "hafenweg.org", "* TODO paint the wall\n"), ("add a task for the balcony: paint the wall", "projects.org", "** TODO buy soil\n** TODO paint the wall\n"), ("todo for bike: buy tube by friday", "projects.org", "** TODO buy tube\nDEADLINE: <2026-11-20 Fri>\n"),
+    ("add a task for school: buy paper", "inbox.org", "* TODO for school: buy paper\n"), ("note for mama: the train is at 9", "inbox.org", "* for mama: the train is at 9\n"),
+    ("verschieb analysis blatt auf den samstag um 10", "uni.org", "DEADLINE: <2026-11-21 Sat 10:00>"), ("verschiebe den Putzplan auf den nächsten Montag", "lists.org", "SCHEDULED: <2026-11-23 Mon +1w>")])
+def test_what_a_student_has_done_first(tmp_path, line, file, text):
+    (answer,), files = play(tmp_path, STUDENT, line)
+    assert text in files[file], answer
+
+
+def test_and_on_another_day(tmp_path):
+    answers, files = play(tmp_path, STUDENT, "verschieb analysis blatt auf den samstag um 10", "und auf den sonntag", "nee auf den freitag")
+    assert "DEADLINE: <2026-11-20 Fri 10:00>" in files["uni.org"] and "inbox.org" not in files, answers
+
+
+@pytest.mark.parametrize("line", ["verschieb den Garten auf morgen um 10", "lösch die Thesis morgen um 9", "markier die Notiz am freitag", "zeig mir den bus um 10"])
+def test_a_command_in_german_that_is_not_understood_is_no_new_task(tmp_path, line):
+    (answer,), files = play(tmp_path, STUDENT, line)
+    assert files == STUDENT and "Added" not in answer
+
+
+def test_a_change_and_a_question_about_something_else_in_one_breath(tmp_path):
+    (answer, other), files = play(tmp_path, STUDENT, "done call landlord; is the new chain done?", "done buy soil; is the bike done?")
+    assert answer == "Set “call landlord” in hafenweg.org to DONE\nNo. “new chain” (projects.org:4) is TODO"
+    assert "nothing was done" in other and "TODO buy soil" in files["projects.org"], "the change touches the file that the question is about"

@@ -7,10 +7,10 @@ Docs: https://example.org/passepartout/reflex/answers.html.md"""
 # %% auto #0
 __all__ = ['MOST_DATED', 'TODO_OR_NOTE', 'UNHEARD', 'EACH_LINE', 'MOST_LINES', 'LONGEST_LINE', 'WHICH', 'EITHER', 'say_repeat',
            'dates_of', 'next_day', 'say_date', 'headings_called', 'wholes_called', 'is_below', 'dated_places',
-           'line_about', 'when_is', 'falls_within', 'readings', 'is_it_then', 'say_days', 'is_it_done', 'say_states',
-           'day_beside', 'begins_with_day', 'one_day', 'how_long', 'days_until', 'say_count', 'taken_up',
-           'fit_to_be_each', 'as_tasks', 'says_only_yes', 'words_kept', 'says_only_when', 'at_another_time',
-           'filled_in']
+           'line_about', 'falls_within', 'readings', 'say_days', 'when_is', 'on_that_day', 'undated', 'is_it_then',
+           'is_it_done', 'say_states', 'say_below', 'day_beside', 'begins_with_day', 'one_day', 'how_long',
+           'days_until', 'say_count', 'taken_up', 'fit_to_be_each', 'as_tasks', 'says_only_yes', 'says_no',
+           'words_kept', 'says_only_when', 'at_another_time', 'filled_in']
 
 # %% ../../nbs/reflex/answers.ipynb #9205e602
 import re
@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import date
 
 from ..lazy import Regex
-from .captures import Request, capture_head, decline, say
+from .captures import Request, capture_head, decline, say, tool_call
 from .command import Command, object_of
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, say_day, say_span, words_of
 from .repetitions import read_repeat
@@ -27,9 +27,9 @@ from .spans import Span, read_span
 from .whens import day_of_time, read_hours
 from .edits import PRONOUNS, referent, with_fallback, ask_which
 from .germandays import in_english_days
-from .lookups import Surroundings, is_clear, look_up, name_of, node_at, rank_of
+from .lookups import ENDING, Surroundings, is_clear, look_up, name_of, node_at, rank_of
 from .reminders import is_only_a_time
-from ..targets import Place, files_called
+from ..targets import Place, files_called, places_of
 from ..outline.timestamps import Stamp, occurrences, stamps
 from ..awareness.views import WAITING, month
 
@@ -110,20 +110,6 @@ def line_about(place: Place, dates: list[Stamp], around: Surroundings, today: da
     "One heading with its dates and its place."
     return f"{name_of(place, around)}: {'; '.join(say_date(stamp, today) for stamp in dates)}"
 
-# %% ../../nbs/reflex/answers.ipynb #96ef9ba9
-def when_is(request: Request, around: Surroundings) -> dict | None:
-    "when is the dentist?, what time is the next concert?, when do I have to call the roofer?"
-    line = request.plain
-    if len(line) > 200 or "\n" in line or not (found := _WHEN.fullmatch(line)): return None
-    if found[1].lower() in PRONOUNS and not line.lower().startswith("when"): return None                # what time is it: the clock
-    said = dict.fromkeys((found[1], _NEXT_ONE.sub("", found[1]), _MET.sub("", _NEXT_ONE.sub("", found[1]))))
-    dated = with_fallback(lambda around: next(filter(None, (dated_places(words, around, request.today) for words in said if words)), []), around)
-    if not isinstance(dated, list): return dated
-    if not dated and found[1].lower() in PRONOUNS:
-        place = with_fallback(referent, around)
-        return say(f"{name_of(place, around)} has no date.") if isinstance(place, Place) else decline(ask_which(found[1]))
-    return say("\n".join(line_about(place, dates, around, request.today) for place, dates in dated)) if dated else None
-
 # %% ../../nbs/reflex/answers.ipynb #8bc979ae
 def falls_within(stamp: Stamp, span: Span) -> bool:
     "Whether a date, or one of its repetitions, or a part of its range lies in the span."
@@ -136,6 +122,58 @@ def readings(line: str, today: date) -> Iterator[tuple[str, Span]]:
     spots = [found.start() for found in re.finditer(r"\S+", line)]
     for start in spots[1:][-6:]:
         if span := read_span(words_of(line[start:]), today): yield line[:start].strip(), span
+
+# %% ../../nbs/reflex/answers.ipynb #40ddddd6
+def say_days(span: Span) -> str:
+    "The days that were asked about, after a *not*."
+    if span.start == span.end: return f"on {say_day(span.start)}"
+    if (span.start, span.end) == month(span.start): return f"in {MONTHS[span.start.month - 1]} {span.start.year}"
+    return f"from {say_span(span.start, span.end)}"
+
+# %% ../../nbs/reflex/answers.ipynb #fd7e145d
+def when_is(request: Request, around: Surroundings) -> dict | None:
+    "when is the dentist?, what time is the next concert?, when do I have to call the roofer?"
+    line = request.plain
+    if len(line) > 200 or "\n" in line or not (found := _WHEN.fullmatch(line)): return None
+    if found[1].lower() in PRONOUNS and not line.lower().startswith("when"): return None                # what time is it: the clock
+    said = dict.fromkeys((found[1], _NEXT_ONE.sub("", found[1]), _MET.sub("", _NEXT_ONE.sub("", found[1]))))
+    dated = with_fallback(lambda around: next(filter(None, (dated_places(words, around, request.today) for words in said if words)), []), around)
+    if not isinstance(dated, list): return dated
+    if not dated and found[1].lower() in PRONOUNS:
+        place = with_fallback(referent, around)
+        return say(f"{name_of(place, around)} has no date.") if isinstance(place, Place) else decline(ask_which(found[1]))
+    if dated: return say("\n".join(line_about(place, dates, around, request.today) for place, dates in dated))
+    then = with_fallback(lambda around: on_that_day(found[1], line, around, request.today), around)
+    return then or (with_fallback(lambda around: undated(found[1], around, request.today), around) if _DUE_ASKED.search(line) else None)
+
+_DUE_ASKED = Regex(r"\s(?:due|planned|scheduled)$|\b(?:deadline|due\s+date)\s+(?:of|for)\b", re.I)
+_ONESELF = Regex(r"when\s+(?:do|am|are|must|should|shall|will)\s+(?:i|we)\s", re.I)
+
+def on_that_day(words: str, line: str, around: Surroundings, today: date) -> dict | None:
+    "What is called so on the day that `words` end in; all that is on that day, if somebody asks for what they do themselves; `None` for words without a day."
+    for name, span in readings(words, today):
+        if dated := dated_places(name, around, today):
+            then = [(place, dates) for place, stamps in dated if (dates := [stamp for stamp in stamps if falls_within(stamp, span)])]
+            lines = "\n".join(line_about(*each, around, today) for each in then or dated)
+            return say(lines if then else f"Not {say_days(span)}. {lines}")
+        if _ONESELF.match(line):
+            return tool_call("org-agenda", f"You asked when that is, {say_days(span)}", start=span.start.isoformat(), end=span.end.isoformat())
+    return None
+
+def undated(words: str, around: Surroundings, today: date) -> dict | None:
+    "That what is called so has no date; with the dates of what lies below it, if it is no task itself. `None` where nothing is called so."
+    found = (*headings_called(words, around, today), *wholes_called(words, around, today))
+    called = list({(place.file, place.line): place for place in reversed(found)}.values())[::-1]
+    told = []
+    for place in called[:MOST_DATED]:
+        below = [(each, dates) for each in places_of(around.outline(place.file)) if is_below(each, place) and not each.done and not each.hidden
+                 and (dates := dates_of(each, around))]
+        more = f"\n… {len(below) - MOST_DATED} more: what is due in {place.file}" if len(below) > MOST_DATED else ""
+        state = f"is {place.keyword} and " if place.done else ""
+        told.append(f"{name_of(place, around)} {state}has no date{' of its own. Below it:' if below else '.'}"
+                    + "".join(f"\n{line_about(*each, around, today)}" for each in below[:MOST_DATED]) + more)
+    more = f"\nThere are {len(called) - MOST_DATED} more of that name." if len(called) > MOST_DATED else ""
+    return say("\n".join(told) + more) if told else None
 
 # %% ../../nbs/reflex/answers.ipynb #4cc758f1
 def is_it_then(request: Request, around: Surroundings) -> dict | None:
@@ -153,13 +191,6 @@ def is_it_then(request: Request, around: Surroundings) -> dict | None:
 
 _NO_NAME = frozenset("there it this that anything something everything".split())
 
-# %% ../../nbs/reflex/answers.ipynb #40ddddd6
-def say_days(span: Span) -> str:
-    "The days that were asked about, after a *not*."
-    if span.start == span.end: return f"on {say_day(span.start)}"
-    if (span.start, span.end) == month(span.start): return f"in {MONTHS[span.start.month - 1]} {span.start.year}"
-    return f"from {say_span(span.start, span.end)}"
-
 # %% ../../nbs/reflex/answers.ipynb #cf3627b8
 _DONE_YET = Regex(r"(?:is|are|was|were|isn't|aren't)\s+(?P<thing>.{2,100}?)\s+(?:already\s+|still\s+|now\s+)?(?P<state>done|finished|complete"
                   r"|completed|open|waiting)(?:\s+(?:yet|now|already|or\s+not))?|(?:did|have|haven't|didn't)\s+(?:i|we)\s+(?:already\s+)?(?:do|done"
@@ -174,7 +205,8 @@ def is_it_done(request: Request, around: Surroundings) -> dict | None:
     if words.lower() in PRONOUNS and (place := with_fallback(referent, around)) and isinstance(place, Place) and place.keyword:
         return say(f"{'Yes' if place.done else 'No'}. {name_of(place, around)} is {place.keyword}")
     if _THE.sub("", words).lower() in _NO_NAME: return None
-    return with_fallback(lambda around: say_states(words, asked, around, request.today), around)
+    below = lambda around: say_below(words, around, request.today) if asked not in ("open", "waiting") else None
+    return with_fallback(lambda around: say_states(words, asked, around, request.today) or below(around), around)
 
 # %% ../../nbs/reflex/answers.ipynb #7d754d0d
 def say_states(words: str, asked: str, around: Surroundings, today: date) -> dict | None:
@@ -186,6 +218,19 @@ def say_states(words: str, asked: str, around: Surroundings, today: date) -> dic
     return say("\n".join(f"{'Yes' if so(place) else 'No'}. {name_of(place, around)} is {place.keyword}"
                          + "".join(f", {say_date(stamp, today)}" for stamp in dates_of(place, around) if place.open)
                          for place in tasks[:MOST_DATED])) if tasks else None
+
+# %% ../../nbs/reflex/answers.ipynb #5a502941
+def say_below(words: str, around: Surroundings, today: date) -> dict | None:
+    "Whether the tasks below the one heading or page of this name are done, and which are not; `None` where none is called so, or several, or it has no tasks."
+    called = list({(place.file, place.line): place for place in wholes_called(words, around, today)}.values())
+    if len(called) != 1: return None
+    below = [each for each in places_of(around.outline(called[0].file)) if is_below(each, called[0]) and each.keyword and not each.hidden]
+    left, name = [each for each in below if not each.done], name_of(called[0], around)
+    if not below: return None
+    if not left: return say(f"Yes. {name} is no task itself, and all {len(below)} below it are done.")
+    more = f"\n… {len(left) - MOST_DATED} more in {called[0].file}" if len(left) > MOST_DATED else ""
+    return say(f"No. {name} is no task itself, and of {len(below)} below it {len(left)} {'is' if len(left) == 1 else 'are'} not done:"
+               + "".join(f"\n- {each.keyword} {name_of(each, around)}" for each in left[:MOST_DATED]) + more)
 
 # %% ../../nbs/reflex/answers.ipynb #d7e36a78
 _TO_REMIND = Regex(r"(?:please\s+|bitte\s+)?(?:remind\b|(?:set|add)\s+a\s+reminder\b|reminder\b|(?:add\s+a\s+)?(?:todo|task)\b|aufgabe\b|erinner)", re.I)
@@ -306,6 +351,15 @@ def says_only_yes(request: Request, around: Surroundings) -> bool:
     "Is this a *yes* to an answer that asked whether something is a task or a note?"
     if not around.earlier or len(request.text) > 30 or " ".join(words_of(request.text)) not in _YES: return False
     return TODO_OR_NOTE in around.earlier[-1][1] and not _OFFERED.search(around.earlier[-1][1])
+
+# %% ../../nbs/reflex/answers.ipynb #253cb56f
+_NO = frozenset("no|n|nope|nah|no thanks|no thank you|neither|rather not|better not|leave it|don't|nein|nein danke|nee|lieber nicht|weder noch|keins von beiden".split("|"))
+
+def says_no(request: Request, around: Surroundings) -> dict | None:
+    "That nothing was done, for a *no* to an answer that offered something or asked for a choice."
+    if not around.earlier or len(request.text) > 30 or " ".join(words_of(request.text)) not in _NO: return None
+    told = around.earlier[-1][1]
+    return say("Then not. Nothing was done.") if TODO_OR_NOTE in told or _OFFERED.search(told) or told.endswith(ENDING) else None
 
 # %% ../../nbs/reflex/answers.ipynb #8228c3c0
 _TO_A_LIST = Regex(r"\s+(?:to|on|in|onto|into)\s+(?:(?:my|the|our|a)\s+)?(?:[\w ]{0,30}liste?|inbox)$", re.I)

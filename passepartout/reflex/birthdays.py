@@ -135,7 +135,7 @@ def say_years(born: Birthday, today: date) -> str:
 
 # %% ../../nbs/reflex/birthdays.ipynb #c164e042
 _HOW_OLD = Regex(r"(?:how\s+old\s+(?:is|are|was|will)|(?:what(?:'?s|\s+is)|how\s+old)\s+the\s+age\s+of)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:\s+(?:be|now|today|turn))?|when(?:'?s|\s+is|\s+was|\s+does)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:(?:'s?|(?<=s))\s+birthday|\s+have\s+(?:a\s+|(?:his|her|their)\s+)?birthday)"
-                 r"|when\s+was\s+(.{2,60}?)\s+born|(?:the\s+)?(?!.*\bbefore\b)([\w' -]{2,40}?)'s?\s+birthday|wie\s+alt\s+(?:ist|wird)\s+(.{2,60})|wann\s+hat\s+(.{2,60}?)\s+geburtstag", re.I)
+                 r"|when\s+was\s+(.{2,60}?)\s+born|(?:the\s+)?(?!.*\bbefore\b)([\w' -]{2,40}?)(?:'s?|(?<=\ws))\s+birthday|wie\s+alt\s+(?:ist|wird)\s+(.{2,60})|wann\s+hat\s+(.{2,60}?)\s+geburtstag", re.I)
 _WHOSE = Regex(r"(?:(?:who|which\s+of\s+us)\s+has\s+(?:a\s+|(?:his|her|their)\s+)?birthday|(?:(?:show|list|what|which|are\s+there|any)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?P<next>next\s+|upcoming\s+|coming\s+)?birthdays?(?:\s+(?:are|is|come|coming)(?:\s+up)?)?|whose\s+birthday\s+(?:is|comes)|geburtstage)(?:\s+(?P<when>.{2,40}))?", re.I)
 MOST_BIRTHDAYS = 30
 

@@ -147,7 +147,7 @@ def place_command(text: str) -> list[Command] | None:
 
 # %% ../../nbs/reflex/commands.ipynb #89181ee4
 _APPEND = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:(?:line|note|text|comment|sentence)\s+)?(?:to|under|below))\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
-_UNDER = Regex(r"(?:(?:add|create|make|put|write)\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?(task|to-?do|note|sub-?task)\s+(under|below|beneath|in|into|to)\s+(?!self\b)([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
+_UNDER = Regex(r"(?:(?:add|create|make|put|write)\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?(task|to-?do|note|sub-?task)\s+(under|below|beneath|in|into|to|for)\s+(?!self\b)([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
 _LINE = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:line|text|comment|sentence)(?:\s*:)?|append)\s+(.+)", re.I)
 _NO_WORDS = Regex(r"(?:add|append|create|make)\s+(?:an?|another|some)\s+(?:new\s+)?(?:heading|section|chapter|line|item|(?:note|text|comment|sentence|entry)(?=\s+\w+\s+(?:the|my|our)\s))\s+(?:to|in|into|on|onto|under|below|beneath)\s+((?:(?!\s(?:to|on|by|at)\s)[^:\"“”„]){2,80})", re.I)
 _HEADING = Regex(r"(?:add|create|make|put|write)\s+(?:(?:an?|the)\s+)?(?:new\s+)?(?:sub-?)?(?:heading|section|chapter)\s+(?:(?:called|named)\s+)?[\"“„]?([^:\"“”„]{2,80}?)[\"”“]?\s+(?:to|in|into|under|below|beneath)\s+([^:\"“”„]{2,80})", re.I)
@@ -191,14 +191,15 @@ def text_command(text: str) -> list[Command] | dict | None:
 
 # %% ../../nbs/reflex/commands.ipynb #f9d315bd
 def under_command(text: str, today: date) -> list[Command] | dict | None:
-    "add a task under X: …, todo in X: …, note under X: …, add a heading … to X"
+    "add a task under X: …, todo in X: …, add a task for X: …, note under X: …, add a heading … to X"
     if bare := _NO_WORDS.fullmatch(text):
         return decline(f"What shall it say? For example: {f'add milk to {bare[1]}' if bare[1].lower().endswith('list') else f'add to {bare[1]}: Pohl called'}")
     if plain := _HEADING.fullmatch(text):
         return decline(f"What I put below a heading is a task. Did you mean “add a task under {object_of(plain[2])}: {plain[1].strip()}”? Say “yes”, and I'll do it.")
     found = _UNDER.fullmatch(text)
-    loose = found is not None and found[2].lower() in ("in", "into")
+    loose = found is not None and found[2].lower() in ("in", "into", "for")
     if found is None or loose and re.search(r"\.(?:org|md)[\"”»]?$", found[3], re.I): return None
+    if [each.lower() for each in found.groups()[:2]] == ["note", "for"]: return None            # a note for Ana is for her to read
     if found[1].lower() == "note":
         said = {"text": found[4].strip(), "called": loose}
         return [Command("body", object_of(found[3]), "add a line to {}", said, weak=True)]

@@ -29,6 +29,7 @@ _TALK = (
     (r"(?:rückgängig(?: machen)?|mach (?:das|es) rückgängig|nimm (?:das|es) zurück)", "undo"),
     (r"(?:nein|nichts|doch nicht|vergiss es|egal)", "never mind"),
     (r"(?:nein|ne|nee|doch|lieber|besser)[, ]+(?:lieber |besser |doch )?(?:auf )?(?P<to>.+)", "no, {to}"),
+    (r"(?:dann |doch )?auf (?P<to>.+)", "no, {to}"),
     (r"(?:erledigt|fertig|abgehakt)", "done"),
     (r"(?:welcher tag ist heute|den wievielten haben wir(?: heute)?|was ist heute für ein tag)", "what day is it"),
     (r"welche (?:kalender)?woche (?:haben wir|ist(?: heute| jetzt)?)(?: gerade)?", "what week is it"),
@@ -141,6 +142,9 @@ _DAYS = (
     (r"wann (?:ist|sind|war|habe? ich|haben wir) (?:(?:der|den|mein|meinen|unser|unseren|nächste[rn]?) )*(?P<what>\w{4,40}?)[s-]?termin", "when is {what}"),
     (r"wann (?:ist|habe? ich) (?:der |die |das |mein |meine |meinen )?nächste[nrs]? (?P<what>.+)", "when is the next {what}"),
     (r"wann (?:treffe|sehe|besuche|treffen|sehen|besuchen) (?:ich|wir) (?:mich mit |uns mit )?(?P<what>.+?)(?: wieder| mal)?", "when do I meet {what}"),
+    (r"(?:bis )?wann (?:ist|sind|war) (?P<what>.+?) (?:fällig|geplant|dran)", "when is {what} due"),
+    (r"(?:wann (?:ist|war) )?(?P<what>[\w-]{2,40}?)['’]?s geburtstag", "wann hat {what} geburtstag"),
+    (r"wann (?:arbeite|arbeiten|lerne|lernen|übe|üben|spiele|spielen) (?:ich|wir) (?:wieder )?(?P<span>.+)", "what is due {span}"),
     (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
 
@@ -273,6 +277,8 @@ def verb_first(line: str) -> str:
     return f"{_AS_ASKED.get(found[2].lower(), found[2].lower()[:-1])} {' '.join(filter(None, (found[1], found[3])))}" if found else line
 
 # %% ../../nbs/reflex/german.ipynb #c8820f66
+_ORDERS = Regex(r"(?:verschiebe?|verlege?|lösche?|entferne?|archiviere?|benenne?|hake?|streiche?|markiere?|tagge|pausiere?|erledige|zeige?|finde?|suche?)\s", re.I)
+
 def in_english(text: str, today: date) -> Iterator[str]:
     "What a German sentence may mean, as English sentences of the grammar; the likeliest first."
     line = " ".join(text.split()).rstrip("?!. ") if len(text) <= MOST_GERMAN and "\n" not in text.strip() else ""
@@ -285,4 +291,5 @@ def in_english(text: str, today: date) -> Iterator[str]:
     if not line: return
     if span := as_span(line, today) or as_span(re.sub(r"\s+um\s+\S+(?:\s+uhr)?$", "", line, flags=re.I), today):
         yield span.removeprefix("on ")
-    if not text.rstrip().endswith("?") and line.split(None, 1)[0].lower() not in _ASKING and (dated := dated_line(line, today)): yield dated
+    if text.rstrip().endswith("?") or line.split(None, 1)[0].lower() in _ASKING or _ORDERS.match(line): return
+    if dated := dated_line(line, today): yield dated

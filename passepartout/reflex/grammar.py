@@ -17,14 +17,14 @@ from ..lazy import Regex
 from ..outline.privacy import is_private
 from .agendas import AROUND
 from .asides import both_shown
-from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, says_only_yes, taken_up
+from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, says_no, says_only_yes, taken_up
 from .captures import Request, decline, repeated_parts, say
 from .command import Command
 from .dates import NoSuchDate, say_day
-from .edits import edit, number_in, with_fallback
+from .edits import ask_which, edit, number_in, with_fallback
 from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere
 from .german import in_english
-from .followups import about_the_new, narrowed, shown_more, spelled_out, went_on
+from .followups import about_the_new, narrowed, of_another, shown_more, spelled_out, went_on
 from .guesses import suggestion
 from .hours import clocked
 from .lookups import Surroundings, look_up
@@ -139,10 +139,12 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         if (quoted := in_quotes(request.text, around)) != request.text: request = Request.of(quoted, today)
         around = spelled_out(around, today)
         if which_of_two(request, around): return decline(WHICH)
+        if left := says_no(request, around): return left
         if meant := offered_before(request, around):
             again = Request.of(meant, today)
             return entries(meant, today, around) or next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
-        return (completed(request, around) or went_on(request, around) or shown_more(request, around) or narrowed(request, around) or about_the_new(request, around)
+        return (completed(request, around) or went_on(request, around) or of_another(request, around) or shown_more(request, around)
+                or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)
                 or looked_for(request, around) or decline(not_understood(request, around)))
@@ -175,6 +177,7 @@ _TO_GO_ON = ("no", "not", "but", "then", "now")
 _GERMAN = frozenset("wer wen wem wann wo wie warum wieso welche welcher welches ist sind habe hab habt haben wird wurde kann muss soll gibt ich du er sie es wir ihr mir mich dir dich uns der das dem des ein eine einen einem einer und oder aber nicht noch schon nochmal wieder denn eigentlich mein meine meinen mit nach von vom zu zum zur im auf für bei beim über aus".split())
 _SMALL = _GERMAN | AROUND | frozenset("was war waren die den hat hast in am an um mal man".split())
 _ASKING = frozenset("ist sind gibt hat hatte kann muss soll was war".split())
+_SEE_IT = Regex(r"(?:show|open|read|see|display)\s+(?:me\s+)?(it|that|this|them|these|those)", re.I)
 
 def not_understood(request: Request, around: Surroundings = Surroundings()) -> str:
     "What to tell the person about a request without a form."
@@ -191,6 +194,8 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     only_a_topic = topic and topic.lower().split() == bare and len(bare) <= 3 and bare[0] not in _TO_GO_ON and "”" not in topic
     if only_a_topic and with_fallback(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
         return f"I didn't understand that. Did you mean “find {topic}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it."
+    said = (request, *(Request.of(english, request.today) for english in in_english(request.text, request.today)))
+    if seen := next(filter(None, (_SEE_IT.fullmatch(each.plain) for each in said)), None): return f"{ask_which(seen[1]).replace(' Nothing was done.', '')} For example: show roof"
     if request.words and request.words[0] in SHOW:
         return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join([w for w in request.words[1:12] if w not in STOP and w not in AROUND][:5]) or 'lisbon'}"
     look = f"I can look in your notes: find {topic}. " if topic else ""

@@ -63,6 +63,7 @@ _NAMED = (
     (r"(?:did|have) (?:i|we) (?:already )?(?:pay|paid|call|called|send|sent|book|booked|buy|bought|order|ordered|finish|finished|return|returned"
      r"|write|written|fix|fixed|renew|renewed|clean|cleaned|answer|answered) (?:the |my |our )?(?P<what>.+?)(?: yet| already)?", "is {what} done?"),
     (r"(?:the )?(?P<who>[\w' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
+    (r"(?!(?:his|hers|its|this|whats|wheres|whos|yes|ours|yours|theirs|plus|thanks|less)\b)(?P<who>[\w-]{2,30}?[^\W\d_s])s (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
     (r"(?:the )?(?P<what>phone|mobile|e-?mail(?: address)?|address) (?:of|for) (?P<who>.+)", "what do my notes say about {who} {what}"),
     (r"(?:under|below|beneath) (?:the |my |our )?(?P<what>[^:]{2,60}?),? (?:please )?(?:add|put|write):? (?P<words>[^:]+)", "add a task under {what}: {words}"),
     (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"),

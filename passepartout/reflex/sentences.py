@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/reflex/sentences.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LEFT', 'FIRST', 'LOOKING', 'THEN', 'READERS', 'ASKED', 'shell_line', 'timed', 'under_a_heading', 'under_a_line',
-           'line_called', 'finish_by', 'only_a_file', 'left_on_list', 'boxes_of', 'titled', 'exactly', 'whats_in',
-           'reworded', 'one_more', 'list_goes_on', 'several_lines', 'answer', 'day_offered', 'exact_call', 'looked_up',
-           'in_sequence', 'spelt_better', 'misspelt', 'understood', 'translated', 'looked_for', 'is_called',
-           'mentioned']
+           'line_called', 'finish_by', 'only_a_file', 'left_on_list', 'boxes_of', 'list_spoken_of', 'on_the_list',
+           'lists_in', 'titled', 'exactly', 'whats_in', 'reworded', 'one_more', 'list_goes_on', 'or_a_list',
+           'several_lines', 'answer', 'day_offered', 'exact_call', 'looked_up', 'told', 'in_sequence', 'spelt_better',
+           'misspelt', 'understood', 'translated', 'looked_for', 'is_called', 'mentioned']
 
 # %% ../../nbs/reflex/sentences.ipynb #8b047113
 import re
@@ -20,7 +20,7 @@ from ..lazy import Regex
 from ..outline.privacy import is_private
 from .agendas import AROUND, agenda, my_days
 from .asides import aside
-from .answers import EACH_LINE, TODO_OR_NOTE, fit_to_be_each, how_long, is_it_done, is_it_then, when_is
+from .answers import EACH_LINE, EITHER, TODO_OR_NOTE, fit_to_be_each, how_long, is_it_done, is_it_then, when_is, words_kept
 from .birthdays import birthdays, told_birthday
 from .captures import Request, capture, decline, placed, say, tool_call
 from .command import Command
@@ -116,7 +116,7 @@ def only_a_file(request: Request) -> dict | None:
     return decline(f"A file is made by the first note in it: note in {found[1]}: the words of the note. Its folder has to be there.") if found else None
 
 # %% ../../nbs/reflex/sentences.ipynb #6a753c6a
-_ON_LIST = Regex(r"(?:how\s+many(?:\s+more)?(?:\s+(?:items|things|boxes|entries|points))?(?:\s+are)?(?:\s+there)?(?:\s+still)?(?:\s+(?:left|open|missing|unchecked))?|what(?:'s|\s+is)(?:\s+still)?\s+(?:left|open|missing|unchecked))(?:\s+to\s+\w+)?\s+(?:on|in|from|of)\s+(.{2,60}\slist|.{2,60}liste)", re.I)
+_ON_LIST = Regex(r"(?:how\s+many(?:\s+more)?(?:\s+(?:items|things|boxes|entries|points))?(?:\s+are)?(?:\s+there)?(?:\s+still)?(?:\s+(?:left|open|missing|unchecked))?|what(?:'?s|\s+is)(?:\s+still)?\s+(?:left|open|missing|unchecked))(?:\s+to\s+\w+)?\s+(?:on|in|from|of)\s+(.{2,60}\slist|.{2,60}liste)", re.I)
 MOST_LEFT = 40
 
 def left_on_list(request: Request, around: Surroundings) -> dict | None:
@@ -138,6 +138,41 @@ def boxes_of(name: str, around: Surroundings, today: date) -> dict | None:
     more = f"\n… {len(left) - MOST_LEFT} more" if len(left) > MOST_LEFT else ""
     told = "".join(f"\n- {words[:200]}" for _, words in left[:MOST_LEFT])
     return say(f"{len(left)} of {len(every)} are open in {args['path']}:{lines.start}{':' if left else '.'}{told}{more}")
+
+# %% ../../nbs/reflex/sentences.ipynb #e4c4415f
+_LIST_SEEN = Regex(r"(?:what(?:'?s|\s+is)(?:\s+(?:still|left|open|missing))*\s+on|show(?:\s+me)?|read|open)\s+((?:the|my|our)\s+[^:\n\"“”]{2,60}?\blist)\W*", re.I)
+_PUT_ON = Regex(r"Added the item “[^“”\n]{1,200}” to “([^“”\n]{2,80})” in .*|You asked to add the item .*", re.S)
+
+_PUT_OFFERED = Regex(r"Did you mean “add [^“”\n;]{1,200} to (?:the )?([^“”\n;]{2,80})”\? Say “yes”", re.I)
+
+def list_spoken_of(said: str, told: str) -> str | None:
+    "The name of the list that a sentence asked to see, or that its answer says something was put on."
+    found = (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200]), _PUT_OFFERED.match(told[:600]))
+    return next((seen[1] for seen in found if seen and seen[1]), None)
+
+_THE_LIST = Regex(r"(?:(?:and|ok|so)\s+)?what(?:'?s|\s+is)(?P<left>(?:\s+(?:still|left|open|missing|unchecked))*)(?P<where>\s+(?:on|in|from)\s+(?:(?:the|my|our)\s+list|it|there))?", re.I)
+
+def on_the_list(request: Request, around: Surroundings) -> dict | None:
+    "what is left on the list, and what's left?: of the list that was spoken of, or the only one"
+    found = _THE_LIST.fullmatch(request.plain) if len(request.text) < 100 else None
+    if not found or not (found["left"] or found["where"]): return None
+    named = found["where"] is not None and found["where"].lower().endswith("list")
+    spoken = next(filter(None, (list_spoken_of(*turn) for turn in reversed(around.earlier[-6 if named else -1:]))), None)
+    if spoken is None and not named: return None
+    called = [spoken] if spoken else with_fallback(lambda around: lists_in(around, request.today), around)
+    if not isinstance(called, list): return called
+    if len(called) == 1:
+        wanted = f"the {called[0]}" if not called[0].lower().startswith(("the ", "my ", "our ")) else called[0]
+        left = with_fallback(lambda around: boxes_of(wanted, around, request.today), around) if found["left"] else None
+        return left or look(Request.of(f"what is on {wanted}", request.today), around)
+    some = f"Name it, for example: what is left on the {called[0]}" if called else "No heading in your notes is called a list"
+    return decline(f"Which list do you mean? {some}. For the tasks of all your notes: all open tasks")
+
+def lists_in(around: Surroundings, today: date) -> list[str]:
+    "The titles of the headings that call themselves a list, each once, without what is private."
+    match = look_up(around, Command("show", "list", ""), today)
+    return list(dict.fromkeys(place.title for place in match.places if place.kind != "file" and not is_private(place.tags, around.private)
+                              and re.search(r"list[es]?$", place.title, re.I) and not set(place.title) & set('"“”:\n')))
 
 # %% ../../nbs/reflex/sentences.ipynb #8be28e2e
 def titled(request: Request, around: Surroundings) -> dict | None:
@@ -163,7 +198,7 @@ def whats_in(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/sentences.ipynb #01ea1365
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, finish_by, edit, unknown_file, under_a_heading,
                            under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, which_notes, page_to_read, alone(journal), read_there, left_on_list, how_many, about_place,
+LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, which_notes, page_to_read, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, how_long, when_is, is_it_then, is_it_done,
                              alone(recent), inbox, whats_in, alone(find), look, alone(journal_of_today), by_words)
 
@@ -192,8 +227,6 @@ def one_more(text: str) -> str | None:
     return thing if 0 < len(words) <= 4 and _NO_THING.isdisjoint(words) else None
 
 # %% ../../nbs/reflex/sentences.ipynb #095f1c8d
-_LIST_SEEN = Regex(r"(?:what(?:'?s|\s+is)(?:\s+(?:still|left))?\s+on|show(?:\s+me)?|read|open)\s+((?:the|my|our)\s+[^:\n\"“”]{2,60}?\blist)\W*", re.I)
-_PUT_ON = Regex(r"Added the item “[^“”\n]{1,200}” to “([^“”\n]{2,80})” in .*|You asked to add the item .*", re.S)
 _MORE_OF_IT = Regex(r"(?:(?:and|also|then)\s+)?(?:add\s+|put\s+)?((?!(?:add|put|and|also|then|(?:an?\s+)?(?:new\s+)?(?:task|todo|note|reminder|item|list|line|appointment))\b)[^:;?\n\"“”]{2,160}?)(?:\s+(?:too|as\s+well|also))?[.!]*", re.I)
 
 def list_goes_on(request: Request, around: Surroundings) -> dict | None:
@@ -202,7 +235,7 @@ def list_goes_on(request: Request, around: Surroundings) -> dict | None:
     said, told = around.earlier[-1]
     if (thing := one_more(request.text)) and _PUT_ON.fullmatch(told.strip()[:600]): request = Request.of(f"add {thing}", request.today)
     if not (found := _MORE_OF_IT.fullmatch(request.text.strip())): return None
-    where = next((seen[1] for seen in (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200])) if seen and seen[1]), None)
+    where = list_spoken_of(said, told)
     bare = re.match(r"(?:(?:and|also|then)\s+)?(?:add|put)\s", request.text.strip(), re.I) is None
     if next(iter(in_english(request.text, request.today)), None): return None
     if where is None or not re.fullmatch(r"(?:(?!\b(?:and|then|und|dann)\b)[\w' /-]){2,80}", where) or re.search(r"\b(?:to|on|onto|under)\s", found[1], re.I) or bare and not re.fullmatch(r"[^,]{1,40}(?:,[^,]{1,40})*,?\s(?:and|und|&)\s[^,]{1,40}", found[1]): return None
@@ -212,7 +245,22 @@ def list_goes_on(request: Request, around: Surroundings) -> dict | None:
     return decline(f"Did you mean “{'; '.join(new)}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it.")
 
 
-THEN: tuple[Form, ...] = (*LOOKING, corrected_title, list_goes_on, titled, reworded, alone(my_days), alone(cannot), alone(timed))
+
+# %% ../../nbs/reflex/sentences.ipynb #b9b2aeb5
+_SHOPPING = Regex(r"shop|grocer|market|einkauf", re.I)
+
+def or_a_list(request: Request, around: Surroundings) -> dict | None:
+    "add milk: a task, a note, or a line of one of the lists that there are"
+    asked = cannot(request)
+    if not asked or not asked["payload"].get("text", "").startswith(f"{EITHER} Say") or request.words[0] not in ("add", "put", "buy", "get") or len(request.words) < 2: return asked
+    lists = with_fallback(lambda around: lists_in(around, request.today), around)
+    if not isinstance(lists, list) or not lists or ":" in (what := words_kept(request)[:80]): return asked
+    named = next((title for title in lists if _SHOPPING.search(title)), lists[0])
+    each = " With commas between them, each is a line of its own." if re.fullmatch(r"\w+ (?:\w+ )+(?:and|und) \w+", what) else ""
+    return decline(f"{asked['payload']['text']} On a list it is: add {what} to the {named}.{each}")
+
+# %% ../../nbs/reflex/sentences.ipynb #b3c3c969
+THEN: tuple[Form, ...] = (*LOOKING, corrected_title, list_goes_on, titled, reworded, alone(my_days), or_a_list, alone(timed))
 
 # %% ../../nbs/reflex/sentences.ipynb #e1c05c1e
 def several_lines(text: str) -> dict:
@@ -242,6 +290,7 @@ def day_offered(proposal: dict | None, request: Request, around: Surroundings) -
 
 # %% ../../nbs/reflex/sentences.ipynb #1e6d3dc9
 READERS = frozenset(("org-find", "org-agenda", "read-file"))
+_TOLD: tuple[Form, ...] = (how_long, when_is, is_it_then, is_it_done)
 
 def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
     "The call that `text`, taken as one request, names exactly."
@@ -263,12 +312,23 @@ def looked_up(text: str, today: date, around: Surroundings) -> dict | None:
         if proposal is not None: return proposal if proposal["payload"].get("tool") in READERS else None
     return None
 
+# %% ../../nbs/reflex/sentences.ipynb #79bfc857
+_KNOWN: tuple[Form, ...] = (how_long, when_is, is_it_then, is_it_done)
+
+def told(text: str, today: date, around: Surroundings) -> dict | None:
+    "The sentence that answers `text`, a question for a date or a state; `None` for any other."
+    for said in (text, *in_english(text, today)):
+        try: proposal = first_fit(_KNOWN, Request.of(said, today), around)
+        except NoSuchDate: continue
+        if proposal is not None: return proposal
+    return None
+
 # %% ../../nbs/reflex/sentences.ipynb #b2664b44
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
     "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
     exact = lambda text: next_time(exact_call(text, request.today, around), request.today, around)
     change = lambda text: next(filter(None, map(exact, (text, *in_english(text, request.today)))), None)
-    return (aside(request, change, lambda text: looked_up(text, request.today, around)) or found_and_added(request, exact)
+    return (aside(request, change, lambda text: looked_up(text, request.today, around), lambda text: told(text, request.today, around)) or found_and_added(request, exact)
             or several(request, exact) or offered_together(request, exact) or then_a_task(request, exact))
 
 # %% ../../nbs/reflex/sentences.ipynb #fd31ee9d

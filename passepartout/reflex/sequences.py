@@ -62,10 +62,11 @@ def asked_for(proposal: dict) -> str:
 
 # %% ../../nbs/reflex/sequences.ipynb #7ff486ef
 def in_one_plan(proposals: list[dict]) -> dict:
-    "The plan that makes the calls of all proposals."
-    names = [f"done {number}" for number in range(1, len(proposals) + 1)]
+    "The plan that makes the calls of all proposals, and tells the sentences among them in their places."
+    names, calls = [f"done {number}" for number in range(1, len(proposals) + 1)], [each for each in proposals if each["payload"]["action"] == "CALL"]
+    steps = [call_step(each, name) if each in calls else {"let": Text(name), "be": Text(each["payload"]["text"])} for each, name in zip(proposals, names)]
     answer = {"answer": {"text": [{"ref": Text(name)} for name in names], "between": "\n"}}
-    return plan([*map(call_step, proposals, names), answer], f"You asked to {', then to '.join(map(asked_for, proposals))}")
+    return plan([*steps, answer], f"You asked to {', then to '.join(map(asked_for, calls))}")
 
 # %% ../../nbs/reflex/sequences.ipynb #171599b3
 _IT = Regex(r"\b(?:it|that\s+one)\b", re.I)
