@@ -13,16 +13,16 @@ from passepartout.daemon import Daemon
 from passepartout.terminal.render import Line
 from passepartout.settings import load_settings
 from passepartout.serving.sockets import connect_to, socket_path
-from passepartout.tui.app import Acts
+from passepartout.tui.app import Tui
 from passepartout.tui.desk import NoteDesk
 from passepartout.tui.entries import Entry
-from passepartout.tui.frame import OWN
+from passepartout.tui.frame import WINDOW_COMMANDS
 from passepartout.tui.entry import Blocks, Editor, History
 from passepartout.tui.picker import Picker
 from passepartout.tui.questions import Field, Guard, Questions
 from passepartout.tui.resident import Resident, leave
-from passepartout.tui.rows import Rows, seen
-from passepartout.tui.talk import Events as TalkEvents, Window
+from passepartout.tui.rows import Rows, screen_rows
+from passepartout.tui.talk import Events as TalkEvents, WindowChat
 from passepartout.turns import Reply
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said so"))'
@@ -40,7 +40,7 @@ def settings(folder, script, **more):
 async def until(pilot, done, seconds=30):
     end = time.monotonic() + seconds
     while not done():
-        assert time.monotonic() < end, "\n".join(seen(pilot.app))
+        assert time.monotonic() < end, "\n".join(screen_rows(pilot.app))
         await pilot.pause(0.02)
 
 
@@ -50,7 +50,7 @@ def has(app, words): return any(words in entry.line.text for entry in app.talk.e
 @contextlib.asynccontextmanager
 async def opened(given, connect=None, size=(80, 24), agent=True):
     "A window that is ready, and its agent let go of afterwards."
-    app = Acts(given, "main", connect or (lambda: Resident(given)))
+    app = Tui(given, "main", connect or (lambda: Resident(given)))
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: app.watching is not None)
         yield app, pilot
@@ -81,9 +81,9 @@ async def test_a_question_takes_no_key_that_was_meant_for_the_conversation(tmp_p
         await pilot.press(*"say so", "enter"); await until(pilot, lambda: has(app, "QUESTION 1 of 1"))
         await pilot.press("y", "backspace")
         await pilot.click(app.talk, offset=(4, 5))
-        rows = [row for row in seen(app) if "QUESTION" in row or "do it[/]" in row]
+        rows = [row for row in screen_rows(app) if "QUESTION" in row or "do it[/]" in row]
         assert len(rows) >= 2 and all(row.startswith("  ") or row.startswith("‹ ") for row in rows) and len(app.screen_stack) == 1 and app.is_running
-        assert not {"\x1b", "\u202e", "\x07"} & set("".join(seen(app)))
+        assert not {"\x1b", "\u202e", "\x07"} & set("".join(screen_rows(app)))
         assert app.agent.approval(app.waiting[0].id)["state"] == "pending"
         await answer(app, pilot, "y"); await until(pilot, lambda: has(app, "It is noted."))
         assert "Call Ana" in (tmp_path / "notes" / "inbox.org").read_text()
@@ -94,13 +94,13 @@ async def test_notes_are_shown_as_they_are(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         await pilot.press("f5"); await until(pilot, lambda: app.side.rows("notes").entries)
         await pilot.press("enter"); await until(pilot, lambda: len(app.side.rows("notes").entries) == 3)
-        assert any("<U+001B>[2J[@click=app.leave]Roof[/]<U+202E>" in row for row in seen(app))
+        assert any("<U+001B>[2J[@click=app.leave]Roof[/]<U+202E>" in row for row in screen_rows(app))
         await pilot.press("down", "down", "enter"); await until(pilot, lambda: len(app.screen_stack) == 2)
-        assert any("[@click=app.leave]Roof[/]<U+202E>" in row for row in seen(app))
+        assert any("[@click=app.leave]Roof[/]<U+202E>" in row for row in screen_rows(app))
         await pilot.click(offset=(20, 2))
         assert app.is_running
-        await pilot.press("escape"); await pilot.press("f7", *"roof"); await until(pilot, lambda: any("Roof[/]" in row for row in seen(app)[2:]))
-        assert not {"\x1b", "\u202e"} & set("".join(seen(app)))
+        await pilot.press("escape"); await pilot.press("f7", *"roof"); await until(pilot, lambda: any("Roof[/]" in row for row in screen_rows(app)[2:]))
+        assert not {"\x1b", "\u202e"} & set("".join(screen_rows(app)))
 
 
 @pytest.mark.slow
@@ -112,14 +112,14 @@ async def test_a_thread_that_hangs_does_not_stop_the_screen(tmp_path):
         app.agent.agent.provider_cascade = ("slow",)
         await pilot.press(*"think", "enter"); await until(pilot, entered.is_set)
         await pilot.press(*"typed"); await pilot.press("f4"); await until(pilot, lambda: app.side.rows("agenda").entries); await pilot.press("escape", *" on", "ctrl+p")
-        await until(pilot, lambda: any("/approve"[1:] in row for row in seen(app)[2:])); await pilot.press("escape")
+        await until(pilot, lambda: any("/approve"[1:] in row for row in screen_rows(app)[2:])); await pilot.press("escape")
         assert app.editor.text == "typed on" and not leave(app.agent, 0.1)
         over.set()
         await until(pilot, lambda: not app.busy)
 
 
 def test_the_commands_are_those_of_the_chat():
-    assert set(OWN) & set(COMMANDS) == {"pending"} and all(each.usage.startswith("/") for each in OWN.values())
+    assert set(WINDOW_COMMANDS) & set(COMMANDS) == {"pending"} and all(each.usage.startswith("/") for each in WINDOW_COMMANDS.values())
 
 
 class Served:
@@ -164,7 +164,7 @@ async def test_with_a_daemon_a_closed_window_ends_nothing_and_another_takes_over
         async with opened(given, served.connect) as (app, pilot):
             await pilot.press(*"remember", "enter"); await until(pilot, lambda: app.side.rows("gates").entries)
             await pilot.press("ctrl+q")
-        assert app.return_value == "leave" and app.window.busy
+        assert app.return_value == "leave" and app.chat.busy
         app.agent.link.close(); app.watching.agent.link.close()
         async with opened(given, served.connect) as (app, pilot), opened(given, served.connect) as (other, beside):
             await until(pilot, lambda: sum(guest.ended for guest in tuple(served.daemon.guests)) == 1)         # the old one waits for its answer, and does not listen
@@ -256,7 +256,7 @@ def heard(events, *kinds):
 
 def test_an_answer_goes_to_the_session_that_asked_and_only_once(tmp_path):
     resident, told = Resident(settings(tmp_path, f"{CAPTURE}\n---\nNoted.\n---\n{CAPTURE}\n---\nNoted.")), TalkEvents()
-    window = Window(resident, "main", told)
+    window = WindowChat(resident, "main", told)
     (first,) = resident.handle("remember", session="elsewhere").approvals
     window.answer(first, first.code); heard(told, "said")
     assert [record["session"] for record in resident.call(lambda: resident.agent.journal.records(kinds=["outcome"]))] == ["elsewhere"]
@@ -270,7 +270,7 @@ def test_an_answer_goes_to_the_session_that_asked_and_only_once(tmp_path):
 
 def test_what_waits_behind_a_stopped_turn_is_forgotten(tmp_path):
     resident, told = Resident(settings(tmp_path, "!sleep 60\nnever\n---\nLate.")), TalkEvents()
-    window = Window(resident, "main", told)
+    window = WindowChat(resident, "main", told)
     window.submit("first"); window.submit("second")
     wait_for(lambda: resident.turn is not None, "the first turn")
     assert window.halt()
@@ -314,12 +314,12 @@ async def test_of_many_pieces_few_are_drawn_and_the_newest_is_never_lost(tmp_pat
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         drawn, draft = [], app.talk.draft
         app.talk.draft = lambda line: (drawn.append(line and line.text), draft(line))
-        monkeypatch.setattr("passepartout.tui.hearing.CALM", 3600)
+        monkeypatch.setattr("passepartout.tui.hearing.DRAFT_INTERVAL_S", 3600)
         for n in range(200): app.events("draft", f"piece {n}"); app.drain()
         assert drawn == ["piece 0"]                                         # the first at once, and none of the others yet
         app.events("failed", PassepartoutError("It broke.")); app.drain()
         assert has(app, "piece 199 …") and app.talk.drafted is None         # what was not drawn yet stays too
-        monkeypatch.setattr("passepartout.tui.hearing.CALM", 0.05)
+        monkeypatch.setattr("passepartout.tui.hearing.DRAFT_INTERVAL_S", 0.05)
         app.hear_draft("a"); app.hear_draft("b")
         await until(pilot, lambda: drawn[-1] == "b")                        # nothing more comes, and still it is drawn
         app.hear_draft("c"); app.hear_said(Reply("The answer.", "answered"))
@@ -334,7 +334,7 @@ async def test_who_is_new_reads_what_to_type_and_which_keys_lead_on_and_out(tmp_
         await until(pilot, lambda: has(app, "Type what you want"))
         for size in ((80, 24), (40, 16), (100, 30), (80, 24)):
             await pilot.resize_terminal(*size)
-            await until(pilot, lambda: all(words in seen(app)[-1] for words in ("F1 help", "^P commands", "^Q leave")))
+            await until(pilot, lambda: all(words in screen_rows(app)[-1] for words in ("F1 help", "^P commands", "^Q leave")))
         await pilot.press("ctrl+p")
         await until(pilot, lambda: isinstance(app.screen, Picker))
         await pilot.press("a", "g")
@@ -368,7 +368,7 @@ async def test_a_text_that_grows_has_the_window_laid_out_only_for_the_scroll_bar
         for n in range(20):
             app.talk.draft(Line("‹", "", f"row {n}\n" * (n + 1)))
             await pilot.pause(0.02)
-        await until(pilot, lambda: "row 19" in "\n".join(seen(app)))
+        await until(pilot, lambda: "row 19" in "\n".join(screen_rows(app)))
         assert made == [] and app.talk.scroll_offset.y == app.talk.max_scroll_y
         assert app.talk.vertical_scrollbar.window_virtual_size == len(app.talk.rows) + len(app.talk.tail)
         app.talk.draft(None)
@@ -399,7 +399,7 @@ async def test_the_window_follows_its_size_and_the_end_only_from_the_end(tmp_pat
 @pytest.mark.slow
 async def test_a_turn_that_leaving_would_end_is_not_left_by_one_key(tmp_path):
     async with opened(settings(tmp_path, "!sleep 60\nnever")) as (app, pilot):
-        await pilot.press(*"think", "enter"); await until(pilot, lambda: app.agent.turn is not None and app.window.busy)
+        await pilot.press(*"think", "enter"); await until(pilot, lambda: app.agent.turn is not None and app.chat.busy)
         await pilot.press("ctrl+q"); await until(pilot, lambda: has(app, "A turn is running"))
         assert app.is_running and app.return_value is None
         await pilot.press("ctrl+q")
@@ -412,10 +412,10 @@ async def test_what_is_typed_before_the_agent_is_there_is_asked_of_it(tmp_path):
     def connect():
         ready.wait()
         return Resident(given)
-    app = Acts(given, "main", connect)
+    app = Tui(given, "main", connect)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press(*"early", "enter")
-        assert app.early == ["early"] and app.window is None
+        assert app.early == ["early"] and app.chat is None
         ready.set()
         await until(pilot, lambda: has(app, "Yes."))
     leave(app.agent)
@@ -424,7 +424,7 @@ async def test_what_is_typed_before_the_agent_is_there_is_asked_of_it(tmp_path):
 @pytest.mark.slow
 async def test_a_command_that_wants_words_waits_for_them(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
-        await pilot.press("ctrl+p", *"approve"); await until(pilot, lambda: any("/ approve" in row or "approve CODE" in row for row in seen(app)[2:]))
+        await pilot.press("ctrl+p", *"approve"); await until(pilot, lambda: any("/ approve" in row or "approve CODE" in row for row in screen_rows(app)[2:]))
         await pilot.press("enter"); await until(pilot, lambda: app.editor.text.startswith("/"))
         assert app.editor.text == "/approve " and not app.talk.drafted and len(app.screen_stack) == 1
         app.hear_undelivered("another line"); assert app.editor.text == "/approve "           # what was begun is not overwritten

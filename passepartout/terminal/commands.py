@@ -53,8 +53,8 @@ def chat(memex: Memex = None, session: Session = "main", today: Today = None, no
 
     /help lists the commands; Ctrl-C stops a turn, Ctrl-D leaves."""
     from passepartout.terminal.chat import run_chat
-    from passepartout.terminal.lineediting import hear_resuming
-    hear_resuming()
+    from passepartout.terminal.lineediting import mask_sigcont
+    mask_sigcont()
     with reached(memex, today, alone=no_daemon) as agent: code = run_chat(agent, session, lambda: booted(memex, today))
     raise typer.Exit(code)
 

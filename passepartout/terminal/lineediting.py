@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/terminal/lineediting.html.md"""
 
 # %% auto #0
 __all__ = ['remember_lines', 'load_lines', 'append_line', 'holds_no_secret', 'cleaner', 'complete_commands', 'paste_whole',
-           'Resumed', 'hear_resuming', 'ask', 'nudge', 'LineReader']
+           'Resumed', 'mask_sigcont', 'ask', 'nudge', 'LineReader']
 
 # %% ../../nbs/terminal/20ae_lineediting.ipynb #8b6b48ed
 import os
@@ -88,11 +88,11 @@ class Resumed(BaseException):
     "The program goes on after it was stopped; with the line as it stood."
 
 # %% ../../nbs/terminal/20ae_lineediting.ipynb #31701c88
-def hear_resuming(here: bool = False) -> None:
-    "Let it be told to this thread and not to those that begin later; with `here`, from now on."
+def mask_sigcont(blocked: bool = True) -> None:
+    "Block the signal that a stopped program gets when it goes on (SIGCONT), in this thread and in those that it begins; or, with `blocked` false, let this thread have it. Does nothing where the system has no such signal."
     try: from signal import SIG_BLOCK, SIG_UNBLOCK, SIGCONT, pthread_sigmask
     except ImportError: return
-    pthread_sigmask(SIG_UNBLOCK if here else SIG_BLOCK, (SIGCONT,))
+    pthread_sigmask(SIG_BLOCK if blocked else SIG_UNBLOCK, (SIGCONT,))
 
 # %% ../../nbs/terminal/20ae_lineediting.ipynb #9d5e904d
 def _resumed(signum: int, frame: Any) -> None:
@@ -130,11 +130,11 @@ class LineReader:
         try:
             while True:
                 try:
-                    hear_resuming(here=True)
+                    mask_sigcont(blocked=False)
                     if begun: readline.set_startup_hook(lambda begun=begun: readline.insert_text(begun))
                     return ask(prompt)
                 except Resumed as again: begun = again.args[0]
-                finally: hear_resuming(), readline.set_startup_hook(None)
+                finally: mask_sigcont(), readline.set_startup_hook(None)
         finally: signal.set_wakeup_fd(told), signal.signal(SIGCONT, before)
 
     def listen(self) -> int:

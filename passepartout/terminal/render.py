@@ -141,7 +141,7 @@ def begun(value: Any, lines: Collection[str]) -> Any:
 
 # %% ../../nbs/terminal/20_render.ipynb #5fcfc2a6
 def laid_out(text: str, width: int, without: tuple[str, ...] = (), below: str = "") -> str:
-    "The text of a property list, laid out; text that is none stays as it is. Of texts that stand `below`, line for line as new ones, only the beginning."
+    "The text of a property list, laid out; text that is none stays as it is. A text whose lines all stand `below` as new ones is cut after its beginning."
     try:
         value = read_action(text)
         if without: value["payload"] = {k: v for k, v in value["payload"].items() if str(k) not in without}

@@ -90,8 +90,8 @@ def at_desk_of(name: str, session: str, memex: Path | None, json_: bool, alone: 
 def resume(name: Name, memex: Memex = None, no_daemon: NoDaemon = False) -> None:
     "Go on in a conversation."
     from passepartout.terminal.chat import run_chat
-    from passepartout.terminal.lineediting import hear_resuming
-    hear_resuming()
+    from passepartout.terminal.lineediting import mask_sigcont
+    mask_sigcont()
     with reached(memex, alone=no_daemon) as agent: code = run_chat(agent, as_typed(name), lambda: booted(memex))
     raise typer.Exit(code)
 

@@ -45,7 +45,7 @@ def source_block(text: object, language: str = "lisp") -> list[str]:
 
 # %% ../../nbs/terminal/20aa_thoughts.ipynb #c655a944
 def gate_table(gates: Iterable) -> list[str]:
-    "The gates of a verdict, with their times in microseconds, and what those had to say that said something."
+    "The gates of a verdict, with their times in microseconds, and the text of each that had something to say."
     rows = [(plain_words(name, 30), plain_words(word, 12), f"{float(micros):.1f}", text) for name, word, text, micros in gates]
     if not rows: return []
     table = [f"| {name} | {word} | {micros} |" for name, word, micros, _ in (("gate", "verdict", "µs", ""), *rows)]
@@ -97,7 +97,7 @@ def is_private(journal, turn: dict, depth: int = 4) -> bool:
 
 # %% ../../nbs/terminal/20aa_thoughts.ipynb #cad62706
 def _origins(journal, told: Iterable[tuple[str, dict]]) -> set[str]:
-    "The turns in which began what this one carries out or takes back."
+    "The ids of the turns that began what this one carries out or takes back."
     found = [journal.approval(str(body["approval"])) for kind, body in told if kind == "approval" and body.get("approval")]
     found += [journal.effect(str(body["detail"]["undoes"])) for kind, body in told if kind == "intent"
               and (body.get("detail") or {}).get("undoes")]

@@ -67,7 +67,7 @@ def open_window(memex: Path | None, session: str, today: str | None, look: str, 
     "Open the window, and say afterwards what became of a turn that ran."
     from passepartout.settings import load_settings
     quicken()
-    from passepartout.tui.app import Acts
+    from passepartout.tui.app import Tui
     from passepartout.tui.entries import LOOKS
     from passepartout.tui.resident import Resident
     if look not in LOOKS: fail(f"There is no look {look[:40]!r}; there are {', '.join(LOOKS)}.", 2)
@@ -76,14 +76,14 @@ def open_window(memex: Path | None, session: str, today: str | None, look: str, 
     def connect() -> Any:
         agent = None if alone or today else find_daemon(memex, lambda why: window.notice(f"{why} Working alone."))
         return Resident(settings) if agent is None else agent
-    window = Acts(settings, session, connect, look)
+    window = Tui(settings, session, connect, look)
     result = window.run()
     depart(window, result)
 
 # %% ../../nbs/terminal/20i_tuicommand.ipynb #0dba2218
 def depart(window: Any, result: str | None) -> None:
     "What is left to do when the window has closed."
-    agent, busy = window.agent, window.window is not None and window.window.busy
+    agent, busy = window.agent, window.chat is not None and window.chat.busy
     try:
         if window.broken is not None: raise window.broken
         if result == "failed": fail(window.why, 5)

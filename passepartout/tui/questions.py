@@ -35,9 +35,11 @@ class Guard:
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self.clock, self.since, self.key, self.before, self.size, self.lines, self.unseen = clock, clock(), float("-inf"), float("-inf"), (0, 0), 0, set()
 
-    def changed(self) -> None: "Something else stands on the screen now."; self.since, self.lines = self.clock(), 0
+    def changed(self) -> None:
+        "Something else stands on the screen now."
+        self.since, self.lines = self.clock(), 0
     def seen(self, size: tuple[int, int], shown: range, lines: int) -> None:
-        "So big is the window, and these of the question's `lines` are on it."
+        "Note the window's size (columns, rows) and which of the question's `lines` are on the screen."
         if size != self.size or self.lines not in (0, lines): self.changed()
         if not self.lines: self.unseen = {*range(lines)}
         self.size, self.lines = size, lines
@@ -147,7 +149,7 @@ class Asking(Barred):
         self.tell("This one was answered already, or its time is over. Press → for the next one, or Escape.")
 
     def show(self) -> None:
-        "Show the question that it is the turn of."
+        "Show the question whose turn it is."
         self.guard.changed()
         self.query_one(Field).display = False
         rows, now = self.query_one(Rows), self.pending
