@@ -46,7 +46,7 @@ def content(index):
     ask = lambda sql: index.db.execute(sql).fetchall()
     nodes = ask("SELECT path, place, parent, line, level, start, body, state, keyword, priority, title, n.tags, own, tree, key FROM node n JOIN file ON file.id = n.file ORDER BY path, place")
     dates = ask("SELECT path, place, kind, live, active, day, minute, until_day, until_minute, repeat, warn, d.line FROM date d JOIN node n ON n.id = d.node JOIN file f ON f.id = n.file ORDER BY path, place, d.line, kind, day, minute")
-    links = ask("SELECT path, place, name FROM link l JOIN node n ON n.id = l.node JOIN file f ON f.id = n.file ORDER BY path, place, name")
+    links = ask("SELECT path, place, name, here FROM link l JOIN node n ON n.id = l.node JOIN file f ON f.id = n.file ORDER BY path, place, name, here")
     return nodes, dates, links, ask("SELECT path, hash, why, flag FROM file ORDER BY path")
 
 

@@ -598,3 +598,20 @@ def test_a_template_that_a_rule_keeps_from_readers_is_in_no_page(tmp_path, monke
     rules.chmod(0o600)
     answers, files = play(tmp_path, VAULT, "journal: slept well", "read Templates/Daily.md")
     assert files["Daily/2026-11-19.md"] == "## slept well\n" and "## Log" not in answers[1], answers
+
+
+LINKED = {"house/My Roof.md": "# The roof\n", "a.md": "See [x](house/My%20Roof.md).\n", "b.md": "See [x](<house/My Roof.md> \"see\").\n", "c/d.md": "See [x](My%20Roof.md#tiles).\n", "c/e.md": "See [[My Roof]].\n",
+          "c/f.md": "See [y](../house/My%20Roof.md).\n", "c/g.md": "See [y](house/My%20Roof.md)\n", "c/h.md": "See [[house/My Roof|it]].\n", "i.md": "My Roof.md is no link, and `[x](Other.md)` neither.\n", "j/k.org": "Not so in Org: [y](My%20Roof.md)\n"}
+
+@pytest.mark.parametrize("asked", ["what links to My Roof", "what links to house/My Roof.md", 'find links:"My Roof"'])
+def test_what_links_to_a_note_knows_each_way_to_write_a_link_in_markdown(tmp_path, asked):
+    (answer,), _ = play(tmp_path, LINKED, asked)
+    assert [file for file in LINKED if f" {file}:" in answer] == ["a.md", "b.md", "c/d.md", "c/e.md", "c/f.md", "c/g.md", "c/h.md"], answer
+
+
+def test_a_link_by_the_end_of_a_path_leads_beside_the_note_first_and_elsewhere_when_that_goes(tmp_path):
+    notes = {"house/roof.md": "# A\n", "trips/roof.md": "# B\n", "trips/plan.md": "See [x](roof.md).\n", "plan.md": "See [x](house/roof.md)\n"}
+    (first,), _ = play(tmp_path, notes, "what links to house/roof.md")
+    (tmp_path / "memex" / "trips" / "roof.md").unlink()
+    (second,), _ = play(tmp_path, {}, "what links to house/roof.md")
+    assert "1 section " in first and " plan.md:1" in first and "2 sections" in second and " trips/plan.md:1" in second, (first, second)

@@ -12,10 +12,11 @@ __all__ = ['SECTIONS', 'PLACE', 'MOST_NEAR', 'NODE', 'Mention', 'Focus', 'by_nea
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #074ab5d2
 from collections.abc import Callable, Iterator, Sequence
+from posixpath import basename, splitext
 from typing import Any
 
 from .budget import Counter, Line, Sight, fit, utf8_bound
-from ..indexing.entries import link_names
+from ..indexing.entries import LEADS_THERE, link_names
 from ..indexing.finding import lineage, note_text, own_tags
 from ..indexing.index import Index
 from ..lazy import Regex
@@ -199,9 +200,9 @@ def beside_rows(index: Index, row: Found) -> list[Found]:
 # %% ../../nbs/awareness/08p_fovea.ipynb #a243cbf2
 def linked_rows(index: Index, row: Found) -> list[Found]:
     "Where the links of a row lead, then what links to it; each once."
-    out = [name for name, in index.db.execute("SELECT name FROM link WHERE file = ? AND node = ? LIMIT ?", (row.file, row.id, MOST_NEAR))]
+    out = [name for name, in index.db.execute(f"SELECT name FROM link WHERE file = ? AND node = ? AND {LEADS_THERE} LIMIT ?", (row.file, row.id, MOST_NEAR))]
     names = link_names(row.title if row.place else "", row.ident, None if row.place else row.path)
-    back = index.db.execute(f"SELECT DISTINCT node FROM link WHERE name IN ({','.join('?' * len(names))}) LIMIT ?",
+    back = index.db.execute(f"SELECT DISTINCT node FROM link WHERE name IN ({','.join('?' * len(names))}) AND {LEADS_THERE} LIMIT ?",
                             (*names, MOST_NEAR)).fetchall()
     rows = [r for name in out for r in named_rows(index, name)] + [r for node, in back for r in rows_of(index, "n.id = ?", node)]
     return [r for r in {r.id: r for r in rows}.values() if r.id != row.id][:MOST_NEAR]
@@ -212,6 +213,7 @@ def named_rows(index: Index, name: str) -> list[Found]:
     kind, _, target = name.partition(":")
     if kind == "id": return rows_of(index, "n.ident = ?", target)
     if kind == "file": return rows_of(index, "f.path = ? AND n.place = 0", target)
+    if kind == "end": target = splitext(basename(target))[0]
     if not (words := " ".join(fold(target).split()).replace('"', " ").strip()): return []
     found = rows_of(index, "n.id IN (SELECT rowid FROM words WHERE words MATCH ? LIMIT 50) ORDER BY n.place > 0, n.id",
                     f'title : "{words}"')

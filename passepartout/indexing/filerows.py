@@ -34,7 +34,7 @@ def write_file(index: Any, found: Prepared, now: float) -> None:
                       (file,)).fetchall() if row else [])
     idents = assign_idents(index.book, found.path, file, [each[:7] for each in old], entry.headings if entry else [], now)
     pointed = sorted(name for name, in db.execute("SELECT name FROM link WHERE file = ?", (file,)))
-    if pointed != sorted(name for _, name in (entry.links if entry else ())): index.links = None
+    if pointed != sorted(name for _, name, _ in (entry.links if entry else ())): index.links = None
     if entry: write_rows(index, file, entry, idents, [each[7:] for each in old])
     else: forget_rows(db, file)
 
@@ -59,7 +59,7 @@ def write_rows(index: Any, file: int, entry: FileEntry, idents: list[str], old: 
                               if had.get(row[0]) != row])
     put_list(db, "date", file, [(file, numbers[place], *rest) for place, *rest in entry.dates])
     put_list(db, "expression", file, [(file, numbers[place], *rest) for place, *rest in entry.expressions])
-    put_list(db, "link", file, [(file, numbers[place], name) for place, name in entry.links])
+    put_list(db, "link", file, [(file, numbers[place], *rest) for place, *rest in entry.links])
     put_list(db, "broken", file, [(file, line, text[:80], program) for line, text, program in entry.broken])
 
 # %% ../../nbs/indexing/08ge_filerows.ipynb #be310935

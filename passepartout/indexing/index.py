@@ -38,7 +38,8 @@ class Counted(Database):
     def linked(self) -> Links:
         "How many links lead where; counted anew only when a link came or went."
         if self.links is None:
-            self.links = count_links(self.guarded(lambda: self.db.execute("SELECT name, count(*) FROM link GROUP BY name").fetchall()))
+            sql = "SELECT name, count(*) FROM link WHERE name < 'end:' OR name >= 'end;' GROUP BY name"
+            self.links = count_links(self.guarded(lambda: self.db.execute(sql).fetchall()))
         return self.links
 
     def files(self) -> dict[int, tuple[str, float]]:

@@ -22,7 +22,7 @@ from ..conditions import PassepartoutError
 from ..databases import check_beside, not_only_ours
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
-VERSION = 31
+VERSION = 32
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
@@ -41,7 +41,7 @@ CREATE INDEX date_live ON date(kind, day) WHERE live AND repeat IS NULL;
 CREATE INDEX date_repeat ON date(day) WHERE live AND repeat IS NOT NULL;
 CREATE INDEX date_span ON date(until_day) WHERE live AND until_day IS NOT NULL;
 CREATE INDEX date_warn ON date(warn) WHERE warn IS NOT NULL;
-CREATE TABLE link(file INTEGER, node INTEGER, name TEXT);
+CREATE TABLE link(file INTEGER, node INTEGER, name TEXT, here TEXT);
 CREATE INDEX link_file ON link(file);
 CREATE INDEX link_name ON link(name);
 CREATE INDEX date_delay ON date(day) WHERE live AND warn AND kind = 1;

@@ -19,7 +19,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from ..conditions import PassepartoutError
-from .entries import STATE_MARK, TAG_MARK, KINDS, facet, index_words, plain_tag, property_facet, read_stamp, title_name
+from .entries import LEADS_THERE, STATE_MARK, TAG_MARK, KINDS, facet, index_words, plain_tag, property_facet, read_stamp, title_name
 from ..lazy import Regex
 from ..search import RUNS, Term, fold
 from ..outline.timestamps import occurrences
@@ -212,7 +212,7 @@ def link_condition(leaf: Leaf) -> tuple[str, str, list]:
     near = "SELECT n.ident, n.title, n.place, f.path FROM node AS n JOIN file AS f ON f.id = n.file WHERE n.id IN (SELECT rowid FROM words WHERE words MATCH ?)"
     called = "SELECT value FROM near, json_each(names_called(?, near.ident, near.title, near.place, near.path, {}))"
     names = f"WITH near AS ({near}), sure AS ({called.format(1)}) SELECT value FROM sure UNION {called.format(0)} WHERE NOT EXISTS (SELECT 1 FROM sure)"
-    return "", f"{NODE} IN (SELECT node FROM link WHERE name = ? OR name IN ({names}))", [title_name(stem), f'{{title file}} : "{" ".join(words[:PIECE])}"', leaf.text.strip(), leaf.text.strip()]
+    return "", f"{NODE} IN (SELECT node FROM link WHERE (name = ? OR name IN ({names})) AND {LEADS_THERE})", [title_name(stem), f'{{title file}} : "{" ".join(words[:PIECE])}"', leaf.text.strip(), leaf.text.strip()]
 
 # %% ../../nbs/indexing/08i_query.ipynb #d15d125c
 def compile_tree(tree: Any, today: date) -> tuple[str, str, list]:

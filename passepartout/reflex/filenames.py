@@ -11,7 +11,7 @@ __all__ = ['MOST_LINKED', 'link_candidates', 'all_files', 'files_linking_to', 't
 import posixpath
 from collections.abc import Sequence
 
-from ..indexing.entries import link_names
+from ..indexing.entries import LEADS_THERE, link_names
 from ..org import Outline
 from ..outline.renames import leads, spans
 from .captures import decline, tool_call
@@ -23,7 +23,7 @@ def link_candidates(around: Surroundings, file: str) -> Sequence[Outline]:
     "The notes that may have a link to a file; all of them where there is no index."
     if (index := around.index()) is None: return around.outlines()
     names = link_names("", "", file)
-    sql = f"SELECT DISTINCT f.path FROM link l JOIN file f ON f.id = l.file WHERE l.name IN ({', '.join('?' * len(names))})"
+    sql = f"SELECT DISTINCT f.path FROM link l JOIN file f ON f.id = l.file WHERE l.name IN ({', '.join('?' * len(names))}) AND {LEADS_THERE}"
     linked = [path for path, in index.reading(lambda: index.db.execute(sql, names).fetchall())]
     stem = posixpath.splitext(posixpath.basename(file))[0]
     return [around.outline(path) for path in dict.fromkeys((*linked, *files_holding(index, stem)))]
