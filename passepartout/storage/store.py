@@ -101,7 +101,7 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
         store._full = durable
     try:
         run("BEGIN IMMEDIATE")
-        if durable and (places := store._places) is not None and places.now() != places.at_first:
+        if (places := store._places) is not None and places.now() != places.at_first:
             raise JournalError(_EXCHANGED.format(path=store.path))
         if on_disk and (version := run("PRAGMA data_version").fetchone()[0]) != store._seen:
             _catch_up(store, version)
