@@ -305,7 +305,7 @@ def test_used_approval_put_back_and_its_use_taken_out_of_the_chain(home, stateme
 
 @pytest.mark.parametrize("stand_in", [True, False], ids=["descriptor", "names"])
 @pytest.mark.parametrize("how", ["exchanged", "removed", "moved", "log", "log exchanged", "log moved"])
-def test_nothing_durable_goes_into_a_file_that_has_lost_its_name(home, how, stand_in, monkeypatch):
+def test_nothing_goes_into_a_file_that_has_lost_its_name(home, how, stand_in, monkeypatch):
     "Another file is renamed over the open journal, or it or its log is removed: what would be recorded could never be found again."
     import os, shutil
     if not stand_in: monkeypatch.delattr(os, "O_PATH")                  # as on systems that have no such descriptor
@@ -320,6 +320,9 @@ def test_nothing_durable_goes_into_a_file_that_has_lost_its_name(home, how, stan
     with pytest.raises(JournalError, match="moved, removed or exchanged"):
         use(journal)
     assert journal.effect("use") is None
+    batch = journal.batch("main", "t10")
+    batch.record("answer", {"text": "which nobody would find again"})
+    with pytest.raises(JournalError, match="moved, removed or exchanged"): batch.commit_now(durable=False)
     if how.endswith("moved"):
         os.replace(home / "away", file)
         use(journal)

@@ -157,6 +157,23 @@ def kill_many(folder, kills, every, longest, seed, enough=0):
     return states, lines
 
 
+async def test_who_talks_on_after_the_state_folder_was_removed_reads_that_nothing_is_kept_and_nothing_is_done(tmp_path):
+    "Effects were refused, and answers went into a file that has no name: the person read nothing of it. The end of the program raised an error."
+    import shutil
+    from passepartout.agent import Agent
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "inbox.org").write_text("* Inbox\n** TODO Buy milk\n")
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", provider_cascade=("reflex",))
+    assert "Added the task" in str(await agent.handle("todo: first thing"))
+    shutil.rmtree(tmp_path / "state")
+    for line in ("open tasks", "todo: second thing", "mark buy milk as done", "open tasks"):
+        said = str(await agent.handle(line))
+        assert "was moved, removed or exchanged while it was open" in said and ("nothing is done" in said), said
+        assert ("Buy milk" in said) == (line == "open tasks")
+    await agent.close()
+    assert (tmp_path / "memex" / "inbox.org").read_text() == "* Inbox\n** TODO Buy milk\n* TODO first thing\n"
+
+
 @pytest.mark.slow
 def test_killed_at_random_moments(tmp_path):
     states, lines = kill_many(tmp_path, 4, 2, 1, 20261119, enough=6)

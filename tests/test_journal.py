@@ -681,6 +681,50 @@ def test_the_log_of_a_killed_process_is_taken_up_and_one_that_is_in_use_is_not_a
     assert len(asked) == 1
 
 
+HOLDS = """import sys; from passepartout.journal import Journal
+journal = Journal.open(sys.argv[1])
+for n in range(int(sys.argv[2])):
+    (batch := journal.batch("main", f"{n * 7919 % 997:03x}")).record("turn", {"text": "later " * 40}); batch.commit_now()
+journal.db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+(batch := journal.batch("main", "last")).record("turn", {"text": "the last one"}); batch.commit_now(durable=False)
+print("open", flush=True)
+for line in sys.stdin:
+    try: (batch := journal.batch("main", "more")).record("turn", {"text": "more"}); batch.commit_now(); print("written", flush=True)
+    except Exception as error: print(error.message, flush=True)
+"""
+
+
+@pytest.mark.parametrize("change, turns", [("replaced", 0), ("replaced", 400), ("removed", 3), ("moved", 3), ("written over", 400), ("written over", 1000)])
+def test_nobody_joins_in_where_the_file_is_another_one_than_a_process_that_runs_has_open(small, change, turns):
+    "A program for synchronising puts an older file there: the log of the other one is beside it, and the first who wrote mixed them for good."
+    if change == "written over":
+        journal = Journal.open(small)
+        for n in range(400): one_turn(journal, n)
+        journal.close()
+    older, files = small.read_bytes(), lambda: {path.name: path.read_bytes() for path in small.parent.iterdir() if path.is_file() and path.suffix != ".db-shm"}
+    holder = subprocess.Popen([sys.executable, "-c", HOLDS, str(small), str(turns)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    say = lambda: (holder.stdin.write("go on\n"), holder.stdin.flush(), next_line(holder))[-1]
+    try:
+        assert next_line(holder) == "open\n"
+        if change != "written over":
+            Journal.open(small).close()                      # somebody else may, as long as it is the same file
+            assert say() == "written\n"
+        if change == "replaced": (small.parent / "put back").write_bytes(older); (small.parent / "put back").chmod(0o600); (small.parent / "put back").replace(small)
+        elif change == "removed": small.unlink()
+        elif change == "moved": small.rename(small.with_name("elsewhere.db"))
+        else: subprocess.run(["dd", f"of={small}", "status=none"], input=older, check=True)
+        before = files()
+        with pytest.raises(JournalError, match="contradict each other.*the file is whole|has a damaged page.*the file is whole" if change == "written over" else f"another file than the one that process {holder.pid} has open.*Nothing was written"): Journal.open(small)
+        gc.collect()
+        assert files() == before and len(list((small.parent / "journal.owners").iterdir())) == 1
+        if change != "written over":
+            assert "was moved, removed or exchanged while it was open" in say()
+            away(holder)
+            if change == "moved": small.with_name("elsewhere.db").rename(small)
+            if turns < 400: Journal.open(small).close()      # nobody holds it any more
+    finally: away(holder)
+
+
 ELSEWHERE = "import sys; from passepartout.storage.store import Store; Store.open(sys.argv[1]).close()"
 ELSEWHERE_SMALL = "import sys; from pathlib import Path; from passepartout.databases import open_private; open_private(Path(sys.argv[1]), 'CREATE TABLE t(x);', OSError()).close()"
 

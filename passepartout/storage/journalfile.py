@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/storage/journalfile.html.md"""
 
 # %% auto #0
 __all__ = ['TROUBLE', 'SCHEMA', 'JournalBusy', 'log_apart', 'explain', 'explained', 'private_folder', 'refuse_foreign', 'let_go',
-           'log_left', 'refuse_apart', 'connect', 'set_up', 'find_key', 'Whereabouts', 'claim', 'lock_of', 'is_alive']
+           'log_left', 'refuse_apart', 'refuse_exchanged', 'connect', 'set_up', 'find_key', 'Whereabouts', 'claim',
+           'lock_of', 'is_alive']
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #e6016551
 import fcntl, os, sqlite3, time
@@ -125,6 +126,19 @@ def refuse_apart(db: sqlite3.Connection, path: Path) -> None:
     except sqlite3.DatabaseError as error: raise explain(error, path) from error
     if said != "ok" and (more := log_apart(path)): raise JournalError(f"The journal {path} and its log contradict each other.{more} Nothing was written.")
 
+# %% ../../nbs/storage/05bc_journalfile.ipynb #0e230936
+def refuse_exchanged(path: Path) -> None:
+    "`JournalError` when a process that still runs has another file open as the journal at `path` than the one that is there."
+    owners, there = path.with_suffix(".owners"), _which(str(path))
+    for each in owners.iterdir() if owners.is_dir() else ():
+        if lock_of(owners, each.name) != "held": continue
+        file, _, process = each.read_text(encoding="ascii", errors="replace").partition(" ")
+        if file and file != _named(there):
+            raise JournalError(f"The journal {path} is another file than the one that process {process} has open: it was moved, removed or exchanged. Nothing was written. "
+                               "Put the right file back, or end that process and start again.")
+
+def _named(file: tuple[int, int] | None) -> str: return f"{file[0]}:{file[1]}" if file else "none"
+
 # %% ../../nbs/storage/05bc_journalfile.ipynb #f2988455
 _BEGIN = "PRAGMA page_size=2048; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=1000; PRAGMA synchronous=FULL;"
 
@@ -134,6 +148,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
         private_folder(path.parent)
         if path.exists() and not path.is_file():
             raise JournalError(f"{path} is a folder or a device and no journal. Move it away to begin a new journal; nothing was written.")
+        refuse_exchanged(path)
         make_private(path.resolve())
         try: check_beside(path)
         except OSError as error: raise JournalError(f"{error.strerror}. Nothing was written.") from error
@@ -238,11 +253,12 @@ def _stand_in(path: str) -> int | None:
     return held
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #a0169a73
-def claim(folder: Path, owner: str) -> int:
-    "Hold a lock in the name of `owner` for as long as this process lives; returns the descriptor that holds it."
+def claim(folder: Path, owner: str, journal: Path | None = None) -> int:
+    "Hold a lock in the name of `owner` for as long as this process lives, and say which file it has open as its `journal`; returns the descriptor that holds it."
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = os.open(folder / owner, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(file, fcntl.LOCK_EX)
+    if journal is not None: os.write(file, f"{_named(_which(str(journal)))} {os.getpid()}".encode())
     return file
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #38030d13

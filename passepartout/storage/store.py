@@ -16,7 +16,7 @@ from typing import Any, Callable
 from .breaks import Break, survey
 from .chain import (START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, read_anchor,
                                 read_key, seal, unwritable, write_anchor)
-from .journalfile import TROUBLE, Whereabouts, claim, connect, explain, explained, find_key, let_go, log_apart, set_up
+from .journalfile import TROUBLE, Whereabouts, claim, connect, explain, explained, find_key, let_go, log_apart, refuse_apart, set_up
 
 # %% ../../nbs/storage/05c_store.ipynb #4642bf9c
 class Draft:
@@ -101,7 +101,7 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
         store._full = durable
     try:
         run("BEGIN IMMEDIATE")
-        if durable and (places := store._places) is not None and places.now() != places.at_first:
+        if (places := store._places) is not None and places.now() != places.at_first:
             raise JournalError(_EXCHANGED.format(path=store.path))
         if on_disk and (version := run("PRAGMA data_version").fetchone()[0]) != store._seen:
             _catch_up(store, version)
@@ -238,7 +238,7 @@ def _begin(store: "Store", lost: str | None) -> None:
     "Claim the journal and settle these; `lost` names the key that was in use before, if that is gone. `JournalError` when it is damaged."
     if store.path is None:
         return
-    store._owner = claim(store.path.with_suffix(".owners"), store.boot)
+    store._owner = claim(store.path.with_suffix(".owners"), store.boot, store.path)
     empty = store.db.execute("SELECT 1 FROM chain LIMIT 1").fetchone() is None
     anchor = read_anchor(store.path.with_suffix(".anchor"), store.mac)
     if empty and (anchor is None or lost):
@@ -247,6 +247,7 @@ def _begin(store: "Store", lost: str | None) -> None:
     store.checked = verdict = store.verify()
     if verdict.kind == "damaged":
         raise JournalError(verdict.problem)
+    if not verdict.ok and os.path.exists(f"{store.path}-wal"): refuse_apart(store.db, store.path)
     if verdict.ok:
         store.seq, store.head = verdict.seq, verdict.head
     else:
@@ -265,6 +266,14 @@ def _take_over(store: "Store", lost: str) -> None:
     draft.change(lambda store, seq, draft: store.execute("UPDATE meta SET value = ? WHERE name = 'key'", (store.key,)))
     store.write([draft])
 
+# %% ../../nbs/storage/05c_store.ipynb #ab90d424
+def _disown(store: Writer) -> None:
+    "Let go of the claim, if there is one. Somebody may have removed its file meanwhile."
+    if (held := store._owner) is None: return
+    store._owner = None
+    store.path.with_suffix(".owners").joinpath(store.boot).unlink(missing_ok=True)
+    os.close(held)
+
 # %% ../../nbs/storage/05c_store.ipynb #cbf217d4
 class Opened(Writer):
     "A chain that is opened by its writer."
@@ -281,7 +290,10 @@ class Opened(Writer):
                 set_up(db, path)
                 key, lost = find_key(db, path, key)
                 store = cls(db, path, key, clock)
-                _begin(store, lost)
+                try: _begin(store, lost)
+                except BaseException:
+                    _disown(store)
+                    raise
             except BaseException:
                 let_go(db, path)
                 raise
@@ -356,9 +368,7 @@ class Store(Checked):
             if self._owner is not None:
                 if self.checked.ok and self.seq != self._anchored:
                     _try(self._rest)
-                os.unlink(self.path.with_suffix(".owners") / self.boot)
-                os.close(self._owner)
-                self._owner = None
+                _disown(self)
             if self._places is not None: self._places.close()
             self.execute = self.execute_many = self.db.execute        # lets go of the cursors, which would keep the file open
             self.db.close()
