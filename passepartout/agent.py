@@ -15,7 +15,7 @@ from typing import Any, Coroutine, Self
 
 from .conversation import Inspection
 from .fitting import (follow_skills, gates_or_nothing, install_providers, install_skills, install_tools, report_rules,
-                                  settle_in, try_sandbox)
+                                  preload, try_sandbox)
 from .health import sandbox_findings
 from .journal import Journal
 from .loop import diagnostics_startup_run
@@ -107,7 +107,7 @@ class Agent(Ending):
             self.upkeep.follow()
             self.meaning.follow()
         follow_skills(self)
-        settle_in(meaning=self.upkeep is not None)
+        preload(meaning=self.upkeep is not None)
         read_ahead(self)
 
 # %% ../nbs/19_agent.ipynb #52d47b4c

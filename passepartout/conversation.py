@@ -25,7 +25,7 @@ from .tuples import NamedTuple
 from .exchanges import REFUSED
 from .pastturns import recorded_turn
 from .turns import Reply, Turn
-from .undo import UNDO, fewer_than, nothing_left, others_standing, taken_back, undo_action, undo_groups
+from .undo import UNDO, fewer_than, nothing_left, others_standing, undo_action, undo_groups, undo_summary
 from .verify import Judgement, judge, normalise
 
 # %% ../nbs/18d_conversation.ipynb #77826fba
@@ -244,7 +244,7 @@ class Undoing(Answers):
         from passepartout.toolbelt.reach import private_text
         path, tags = edit["detail"]["edit"]["path"], self.settings.privacy_filter_tags
         private = any(data is not None and private_text(path, data, tags) for data in (before, now))
-        return "" if private and source not in AT_HOME else self.log.redact(taken_back(now, before))
+        return "" if private and source not in AT_HOME else self.log.redact(undo_summary(now, before))
 
 # %% ../nbs/18d_conversation.ipynb #82ab1eb1
 class Watching(Undoing):

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from .agent import Agent, follow_skills, open_roots, settle_in
+from .agent import Agent, follow_skills, open_roots, preload
 from .conditions import PassepartoutError
 from .diary import diary_of
 from .serving.gauges import Gauges, Lines
@@ -66,7 +66,7 @@ class Following(Reaching):
         try:
             if agent.upkeep is not None: agent.upkeep.follow()
             follow_skills(agent)
-            settle_in()
+            preload()
         except (PassepartoutError, OSError) as error: self.log("not_followed", "error", why=str(error))
 
     def remember(self) -> None:

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/echoes.html.md"""
 
 # %% auto #0
 __all__ = ['LONG', 'CHANGED', 'GONE', 'ANY', 'DAY', 'MOST', 'one_spelling', 'may_lead', 'spelt_out', 'carried', 'inside_name',
-           'widened', 'named_in', 'readings', 'alike', 'and_above', 'mark', 'come_from', 'told_by', 'Met', 'Searched',
-           'Echoes', 'met_label']
+           'widened', 'places_in', 'places_of', 'similar_places', 'with_parents', 'mark', 'come_from', 'told_by', 'Met',
+           'Searched', 'Echoes', 'met_label']
 
 # %% ../nbs/14ba_echoes.ipynb #47ecb105
 import os
@@ -103,7 +103,7 @@ _PATHS = Regex(r"(?<![\w/.~@+-])(?:(?:~|\.{1,2})(?:/[\w.+@%-]{1,255}){1,40}|(?:/
 _HANDLES = Regex(r"(?<!\S)[@#]\w[\w-]{1,63}")
 _LONGEST = 200_000                   # so many characters of one text are looked through
 
-def named_in(text: str) -> dict[str, str]:
+def places_in(text: str) -> dict[str, str]:
     "What a text names that leads somewhere: its one spelling, and as it stands there."
     lines = [line for line in text[:_LONGEST].split("\n") if may_lead(line)]
     wide = [each for line in lines if ("_" in line or "%" in line) and may_lead(each := widened(line))]
@@ -119,7 +119,7 @@ def named_in(text: str) -> dict[str, str]:
 # %% ../nbs/14ba_echoes.ipynb #85125b9e
 _DIGIT, _ELSE = re.compile(r"\d").search, re.compile("[^\\w -]").search
 
-def readings(value: Any) -> list[str]:
+def places_of(value: Any) -> list[str]:
     "Where a value leads, in one spelling each."
     if isinstance(value, str):
         word = len(value.split(None, 1)) == 1
@@ -130,15 +130,15 @@ def readings(value: Any) -> list[str]:
         plain += [one_spelling(each) for each in found if "@" in each or "://" in each or each[:4].lower() == "www." or not NAMED.fullmatch(each)]
         plain += [one_spelling(each) for each in (*spelt, *[each for link in ([value] if word else found) for each in carried(link)])
                   if each not in found]
-        return [each for each in dict.fromkeys([*plain, *[other for each in plain for other in alike(each)]]) if len(each) > 2]
-    if isinstance(value, int): return [str(abs(value)), *alike(str(abs(value)))] if not -99_999_999 <= value <= 99_999_999 else []
+        return [each for each in dict.fromkeys([*plain, *[other for each in plain for other in similar_places(each)]]) if len(each) > 2]
+    if isinstance(value, int): return [str(abs(value)), *similar_places(str(abs(value)))] if not -99_999_999 <= value <= 99_999_999 else []
     if is_mapping(value): value = (*value.keys(), *value.values())
-    return [found for each in value for found in readings(each)] if isinstance(value, (list, tuple)) else []
+    return [found for each in value for found in places_of(each)] if isinstance(value, (list, tuple)) else []
 
 # %% ../nbs/14ba_echoes.ipynb #bffd533c
 _GROUPS = Regex(r"[a-z]{2}\d{2}(?:[ ./_-]?[a-z0-9]){11,30}")
 
-def alike(place: str) -> list[str]:
+def similar_places(place: str) -> list[str]:
     "Other spellings of a place, of which nobody can tell which one was meant."
     if place.isdigit(): return [place.lstrip("0"), f"0{place}", f"00{place}"]
     if _GROUPS.fullmatch(place): return [re.sub(r"[ ./_-]", "", place)]
@@ -148,7 +148,7 @@ def alike(place: str) -> list[str]:
     return [home + place[1:]] if place.startswith("~/") else []
 
 # %% ../nbs/14ba_echoes.ipynb #59bd7f7d
-def and_above(place: str) -> Iterator[str]:
+def with_parents(place: str) -> Iterator[str]:
     "A place, and those that it lies in."
     if ";" in place: yield place.partition(";")[0]
     while len(place) > 2 and (place[:1] not in "/~." or place.count("/") > (place[:1] == "/")):
@@ -265,7 +265,7 @@ class Echoes(Searched):
     "Remembers where a stranger's text leads, and says where a value was met."
     def heed(self, batch: Any, label: Label, text: str, but: Callable[[str], bool] = lambda found: False) -> None:
         "Remember, with what `batch` writes, where `text` leads; without what the person said themselves (`but`)."
-        marks, rest = {mark(plain) for plain, found in named_in(text).items() if not but(found)}, max(0, len(text) - _LONGEST)
+        marks, rest = {mark(plain) for plain, found in places_in(text).items() if not but(found)}, max(0, len(text) - _LONGEST)
         if not marks and not rest: return
         self.read()
         since = self.journal.clock() - DAY
@@ -277,10 +277,10 @@ class Echoes(Searched):
 
     def of(self, value: Any, but: Callable[[str], bool] = lambda found: False) -> Label | None:
         "The label of the text in which a place was met that `value` leads to; `None` when there was none. Places that somebody answers for (`but`) are passed over."
-        if not (found := readings(value)) or not (places := [each for each in dict.fromkeys(found) if not but(each)]): return None
+        if not (found := places_of(value)) or not (places := [each for each in dict.fromkeys(found) if not but(each)]): return None
         self.read()
         if not self.compared: self.compare()
-        marks = [mark(each) for place in places for each in and_above(place)]
+        marks = [mark(each) for place in places for each in with_parents(place)]
         for seq in (*map(self.known.get, marks), *sorted(self.rests)):
             if seq is not None and not self.is_erased(seq): return met_label(*self.told[seq])
         return met_label(*found) if self._first and (found := self.older(marks)) else None

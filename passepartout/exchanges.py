@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/exchanges.html.md"""
 
 # %% auto #0
 __all__ = ['RECENT', 'STOPPED', 'STRANGE', 'YES', 'NO', 'REFUSED', 'text_in', 'as_it_ended', 'Exchange', 'read_in', 'is_strange',
-           'without_quotes', 'with_steps', 'worse', 'take_in', 'taken_back', 'as_sealed', 'refused_in',
+           'without_quotes', 'with_steps', 'worse_origin', 'add_exchange', 'taken_back', 'as_sealed', 'refused_in',
            'last_exchanges', 'Conversations']
 
 # %% ../nbs/17a_exchanges.ipynb #c3b92b4f
@@ -55,7 +55,7 @@ class Exchange(NamedTuple):
     def with_answer(self, new: "Exchange", word: str = "") -> "Exchange":
         "This exchange with the answer of `new`; `word` is what the person said to the question in which it had ended."
         between = f"YOU: {cut(self.answered, _WIDTH)}\nPERSON: {word}\n" if word else ""
-        return self._replace(answered=new.answered, private=self.private or new.private, read=worse(self.read, new.read), turn=new.turn or self.turn,
+        return self._replace(answered=new.answered, private=self.private or new.private, read=worse_origin(self.read, new.read), turn=new.turn or self.turn,
                              line=f"PERSON: {cut(self.asked, _WIDTH)}\n{between}YOU: {cut(new.answered, _WIDTH)}",
                              before=(*self.before, self.turn), question=self.answered if word else "")
 
@@ -96,14 +96,14 @@ def with_steps(told: str, steps: str) -> str:
     return f"{cut(told, _WIDTH - len(done) - 1)}\n{done}"
 
 # %% ../nbs/17a_exchanges.ipynb #c2bd2ce6
-def worse(one: str, other: str) -> str:
+def worse_origin(one: str, other: str) -> str:
     "Of two origins the one that later turns have to remember, see `read_in`."
     return max(one, other, key=lambda origin: (origin in STRANGE, ORIGINS.index(origin)))
 
 # %% ../nbs/17a_exchanges.ipynb #43fd05ee
 YES, NO = "yes", "no"
 
-def take_in(said: Any, new: Exchange, answers: str = "", word: str = YES) -> None:
+def add_exchange(said: Any, new: Exchange, answers: str = "", word: str = YES) -> None:
     "Put `new` after the exchanges `said`. What came of a `word` to a question of the turn `answers`, and a command that repeats the last one, becomes one with the exchange that it belongs to; what belongs to none is left out."
     if answers: at = next((n for n, each in enumerate(said) if answers in (each.turn, *each.before)), None)
     else: at = len(said) - 1 if said and new.asked.startswith("/") and said[-1].asked == new.asked else None
@@ -130,7 +130,7 @@ def as_sealed(journal, asked: dict, answer: dict) -> Exchange:
 REFUSED = "It was not done."
 
 def refused_in(journal, record: dict) -> tuple[Exchange, str, str]:
-    "What the record of an approval says of a question that the person said no to, for `take_in`; of none in particular when it says something else."
+    "What the record of an approval says of a question that the person said no to, for `add_exchange`; of none in particular when it says something else."
     body = record["body"] if genuine_record(journal, record["seq"]) is not None and isinstance(record["body"], dict) else {}
     return Exchange.of("", REFUSED, False, True), record["turn"] if body.get("state") == "denied" and body.get("by") == PERSON.origin else "none", NO
 
@@ -141,12 +141,12 @@ def last_exchanges(journal, session: str) -> list[Exchange]:
     ends = [r for r in journal.records(session=session, kinds=["answer", "approval"], limit=4 * RECENT + len(gone), newest=True) if r["turn"] not in gone]
     said: list[Exchange] = []
     for end in reversed(ends):
-        if end["kind"] == "approval": take_in(said, *refused_in(journal, end))
+        if end["kind"] == "approval": add_exchange(said, *refused_in(journal, end))
         else:
             begun = next(iter(journal.records(turn=end["turn"], kinds=["turn"])), None)
             if begun is None or not as_it_ended(text_in(end["body"]), text_in(end["body"], "status")): continue
             answers = text_in(begun["body"], "answers")
-            if answers or text_in(begun["body"]): take_in(said, as_sealed(journal, begun, end), answers)
+            if answers or text_in(begun["body"]): add_exchange(said, as_sealed(journal, begun, end), answers)
     return said[-RECENT:]
 
 # %% ../nbs/17a_exchanges.ipynb #e98a3521
@@ -162,7 +162,7 @@ class Conversations:
 
     def refuse(self, session: str, turn: str) -> None:
         "Remember that the person said no to what was asked in `turn`."
-        if session in self.spoken: take_in(self.spoken[session], Exchange.of("", REFUSED, False, True), turn, NO)
+        if session in self.spoken: add_exchange(self.spoken[session], Exchange.of("", REFUSED, False, True), turn, NO)
 
     def referred_to(self, signal: Signal) -> list:
         "The exchanges that a short word in `signal` can be about, oldest first: those that stood on the screen where it was typed."

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/fitting.html.md"""
 
 # %% auto #0
 __all__ = ['command_reader', 'own_permissions', 'mandatory_gates', 'install_gates', 'gates_or_nothing', 'report_rules',
-           'install_tools', 'memex_tools', 'inbox_of', 'begun', 'holders', 'all_paths', 'dates_done', 'install_shell',
-           'try_sandbox', 'install_skills', 'follow_skills', 'surroundings', 'exact_form', 'install_providers',
-           'install_script', 'install_models', 'settle_in']
+           'install_tools', 'memex_tools', 'inbox_of', 'new_file_text', 'files_with_id', 'all_paths', 'dates_done',
+           'install_shell', 'try_sandbox', 'install_skills', 'follow_skills', 'surroundings', 'exact_form',
+           'install_providers', 'install_script', 'install_models', 'preload']
 
 # %% ../nbs/18f_fitting.ipynb #dcf2cca9
 import os
@@ -118,8 +118,8 @@ def memex_tools(agent: Any) -> list:
     shared: dict[str, Any] = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
     indexed: dict[str, Any] = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
                if agent.upkeep is not None else {})
-    known: dict[str, Any] = {"holders": partial(holders, agent), "dates_done": partial(dates_done, agent), "paths": partial(all_paths, agent)}
-    return [*note_tools(**shared, **indexed, inbox=inbox_of(agent), begun=partial(begun, agent)), *edit_tools(**shared, **known),
+    known: dict[str, Any] = {"holders": partial(files_with_id, agent), "dates_done": partial(dates_done, agent), "paths": partial(all_paths, agent)}
+    return [*note_tools(**shared, **indexed, inbox=inbox_of(agent), begun=partial(new_file_text, agent)), *edit_tools(**shared, **known),
             *file_tools(agent.settings.privacy_filter_tags)]
 
 # %% ../nbs/18f_fitting.ipynb #9de2cb9b
@@ -138,7 +138,7 @@ def inbox_of(agent: Any) -> str:
     except (IndexFailed, PassepartoutError, OSError): return inbox_among(())
 
 # %% ../nbs/18f_fitting.ipynb #6937dc20
-def begun(agent: Any, path: str, now: Any) -> str:
+def new_file_text(agent: Any, path: str, now: Any) -> str:
     "The text with which a new file begins that lies at `path` in the memex; empty for nearly every file."
     from passepartout.confinement.resources import resolve
     from passepartout.daytemplate import MOST_TEMPLATE, SETTINGS, begins
@@ -154,7 +154,7 @@ def begun(agent: Any, path: str, now: Any) -> str:
     return begins(path, now, read) if agent.roots else ""
 
 # %% ../nbs/18f_fitting.ipynb #09d49246
-def holders(agent: Any, ident: str) -> list[str]:
+def files_with_id(agent: Any, ident: str) -> list[str]:
     "The files in which a heading has this identity, as far as the index knows."
     from passepartout.indexing.indexfile import IndexFailed
     index = agent.upkeep and agent.upkeep.index
@@ -267,7 +267,7 @@ def install_models(agent: Any, environ: Mapping[str, str] = os.environ) -> None:
 # %% ../nbs/18f_fitting.ipynb #66532cd3
 _ALIKE = "password: is AKIA, sk- and key = value; Authorization: Bearer abcdef, --user a:b https://user:pw@host/"       # begins like many a secret, and is none
 
-def settle_in(meaning: bool = False) -> threading.Thread:
+def preload(meaning: bool = False) -> threading.Thread:
     "For an agent that stays: do now, in a thread, what would hold everything up later; with `meaning` also what search by meaning needs, where there is that."
     def work() -> None:
         from passepartout.collector import begun

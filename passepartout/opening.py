@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/opening.html.md"""
 # %% auto #0
 __all__ = ['own_places', 'linked_from', 'no_folder', 'open_roots', 'open_journal', 'wants_models', 'open_keyring', 'open_vault',
            'keys_wanted', 'known_secrets', 'install_index', 'settle_orphan', 'halves', 'half_undone', 'CutOff',
-           'first_answer', 'settle_request', 'cut_off_plans', 'given_in_vain', 'recover']
+           'refuse_second_answer', 'settle_request', 'cut_off_plans', 'withdraw_unused_approvals', 'recover']
 
 # %% ../nbs/18e_opening.ipynb #3d42dfef
 import os
@@ -193,7 +193,7 @@ class CutOff(NamedTuple):
     effects: tuple[dict, ...]
 
 # %% ../nbs/18e_opening.ipynb #bd803fc5
-def first_answer(store: Any, seq: int, draft: Any) -> None:
+def refuse_second_answer(store: Any, seq: int, draft: Any) -> None:
     "Fail the transaction when the turn has an answer by now. Raises `JournalError`."
     if store.execute("SELECT 1 FROM chain WHERE turn = ? AND kind = 'answer'", (draft.turn,)).fetchone():
         raise JournalError("Another start has told of it.")
@@ -204,7 +204,7 @@ def settle_request(agent: Any, begun: dict) -> None:
     text, further = (begun["body"] or {}).get("text"), agent.journal.records(turn=begun["turn"], after=begun["seq"], limit=1)
     batch = agent.journal.batch(begun["session"], begun["turn"])
     batch.record("answer", {"text": _CUT_OFF, "status": "interrupted", "private": bool(further)})
-    batch.change(first_answer)
+    batch.change(refuse_second_answer)
     try: batch.commit_now()
     except JournalError as error: return agent.log(f"RECOVERY: {error}")
     if text and begun["body"].get("origin") == PERSON.origin:
@@ -221,7 +221,7 @@ def cut_off_plans(agent: Any) -> list[Any]:
     return cut
 
 # %% ../nbs/18e_opening.ipynb #4a05e6d5
-def given_in_vain(agent: Any) -> list[dict]:
+def withdraw_unused_approvals(agent: Any) -> list[dict]:
     "The approvals that were given to a run which died before it had used them; they are taken back. None while another process may be about to use one."
     owners = agent.journal.path and agent.journal.path.with_suffix(".owners")
     if not owners or not (found := agent.journal.approvals(state="approved")): return []
@@ -242,7 +242,7 @@ def recover(agent: Any) -> None:
     agent.half_done += [*halves(agent, found), *undone]
     for each in begun: settle_request(agent, each)
     if undone: agent.unanswered = [each for each in agent.unanswered if each.text != UNDO]
-    agent.unbegun += given_in_vain(agent)
+    agent.unbegun += withdraw_unused_approvals(agent)
     agent.journal_verdict = agent.journal.verify()
     newest = agent.journal.records(limit=1, newest=True)
     agent.clock_lag_s = max(0.0, newest[0]["at"] - time.time()) if newest else 0.0

@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/sessions.html.md"""
 
 # %% auto #0
 __all__ = ['SessionRow', 'list_sessions', 'turn_count', 'said_in', 'Rewind', 'plan_rewind', 'spoken', 'turns_of_jobs',
-           'edited_in', 'rewind', 'at_work', 'ended_plans', 'asks_again', 'as_of', 'recalled', 'offered']
+           'edited_in', 'rewind', 'at_work', 'end_plans', 'take_back_grants', 'as_of', 'restore_memory',
+           'offered_edits']
 
 # %% ../nbs/17k_sessions.ipynb #9885bc62
 from collections.abc import Sequence
@@ -109,11 +110,11 @@ def rewind(agent: Any, session: str, keep: str | None = None, count: int = 1) ->
     if not plan.turns: raise PassepartoutError("There is nothing to take back in this conversation.")
     if any(at_work(agent, turn) for turn in plan.turns):
         raise PassepartoutError("One of these requests is still at work, perhaps in another window, so nothing was taken back: it could ask for something afterwards, or do it. Wait for it or stop it there, then go back.")
-    notes = [*ended_plans(agent, session, plan.turns), *recalled(agent, plan.turns)]
+    notes = [*end_plans(agent, session, plan.turns), *restore_memory(agent, plan.turns)]
     asked = [row for row in journal.approvals(session=session) if row["turn"] in plan.turns]
     for row in asked:
         if row["state"] in ("pending", "approved"): journal.deny(row["id"], by="person: taken back", session=session)
-    notes += asks_again(agent, session, {row["id"] for row in asked})
+    notes += take_back_grants(agent, session, {row["id"] for row in asked})
     batch = journal.batch(session, "")
     batch.record("rewind", {"turns": list(plan.turns)})
     for kind, empty in (("focus", {"id": ""}), ("project", {"stack": []})):
@@ -133,7 +134,7 @@ def at_work(agent: Any, turn: str) -> bool:
     return path is not None and owner not in ("", agent.journal.boot) and is_alive(path.with_suffix(".owners"), owner)
 
 # %% ../nbs/17k_sessions.ipynb #481cb5fe
-def ended_plans(agent: Any, session: str, turns: Sequence[str]):
+def end_plans(agent: Any, session: str, turns: Sequence[str]):
     "End the plans that these turns began or went on with; yields what became of them."
     for state in agent.unfinished_plans(session):
         if set(turns).isdisjoint(state.turns): continue
@@ -142,7 +143,7 @@ def ended_plans(agent: Any, session: str, turns: Sequence[str]):
                f"{', and what it did before stays done' if any(not each.get('hole') for each in state.replies.values()) else ''}.")
 
 # %% ../nbs/17k_sessions.ipynb #8c5cfad4
-def asks_again(agent: Any, session: str, asks: set[str]):
+def take_back_grants(agent: Any, session: str, asks: set[str]):
     "Take back what was allowed for longer with a yes to these asks; yields what asks again, and what stays because it holds in all conversations."
     given = {record["body"]["id"] for where in (session, "") for record in agent.journal.records(session=where, kinds=["grant", "endorse"])
              if record["body"] and record["body"].get("approval") in asks}
@@ -159,7 +160,7 @@ def as_of(journal: Any, session: str, kind: str, before: int | None = None) -> d
     return found[0]["body"] if found else None
 
 # %% ../nbs/17k_sessions.ipynb #3d39418d
-def recalled(agent: Any, turns: Sequence[str]):
+def restore_memory(agent: Any, turns: Sequence[str]):
     "Put memory back as it was before these turns; yields what could not be."
     records = [record for turn in reversed(turns) for record in reversed(agent.journal.records(turn=turn, kinds=["written"]))]
     if any("objects" not in (record["body"] or {}) for record in records):
@@ -174,7 +175,7 @@ def recalled(agent: Any, turns: Sequence[str]):
     elif records: agent.memory.save()
 
 # %% ../nbs/17k_sessions.ipynb #ca8d8f19
-def offered(journal: Any, session: str) -> list[dict]:
+def offered_edits(journal: Any, session: str) -> list[dict]:
     "The effects whose edits the last rewind of a session offered, newest first; those that were undone meanwhile are not among them."
     last = journal.records(session=session, kinds=["rewind"], limit=1, newest=True)
     turns = set((last[0]["body"] or {}).get("turns") or ()) if last else set()

@@ -17,7 +17,7 @@ from datetime import date
 from typing import Any
 
 from .echoes import Echoes
-from .exchanges import STRANGE, Conversations, Exchange, as_it_ended, is_strange, read_in, take_in, with_steps, without_quotes
+from .exchanges import STRANGE, Conversations, Exchange, add_exchange, as_it_ended, is_strange, read_in, with_steps, without_quotes
 from .journal import JournalError
 from .messages import APPROVAL_REQUIRED, HEARTBEAT, NETWORK, NOTES, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, FrozenDict, Label, Signal, pick
 from .pastturns import only_refused, only_tried, parts
@@ -277,6 +277,6 @@ class Turns(Writing):
             self.open.pop(turn.id, None)
             self._last = None, None
         if (told := as_it_ended(told, turn.status)) and (turn.text or turn.answers) and turn.session in self.spoken:
-            take_in(self.spoken[turn.session], Exchange.of(turn.text, told, turn.private, turn.asked_by_person, read_in(turn.label), turn.id),
+            add_exchange(self.spoken[turn.session], Exchange.of(turn.text, told, turn.private, turn.asked_by_person, read_in(turn.label), turn.id),
                     turn.answers)
         return reply

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/undo.html.md"""
 
 # %% auto #0
 __all__ = ['UNDO', 'standing', 'undoable', 'undo_groups', 'made_after', 'erased_edits', 'nothing_left', 'fewer_than',
-           'others_standing', 'taken_back', 'heading_above', 'text_lines', 'standing_edits', 'undo_edit',
+           'others_standing', 'undo_summary', 'heading_above', 'text_lines', 'standing_edits', 'undo_edit',
            'label_of_undo', 'undo_tool', 'undo_action']
 
 # %% ../nbs/17c_undo.ipynb #e63504e6
@@ -76,7 +76,7 @@ def others_standing(journal, session: str | None, group: list[dict]) -> str:
     return f"{count} other edit{'s' * (count > 1)} of the same request still stand{'s' * (count == 1)}; undo takes back the next{f', undo {count} all of them' * (count > 1)}." if count else ""
 
 # %% ../nbs/17c_undo.ipynb #a82c79b2
-def taken_back(now: bytes | None, before: bytes | None) -> str:
+def undo_summary(now: bytes | None, before: bytes | None) -> str:
     "What an undo changed in a note that held `now` and holds `before` again, by the first lines of it; empty when only their order changed."
     lines = lambda data: Counter(line.strip() for line in text_lines(data) if line.strip())
     gone, back = list((lines(now) - lines(before)).elements()), list((lines(before) - lines(now)).elements())

@@ -5,7 +5,7 @@ import pytest
 
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
-from passepartout.consent.endorsements import agreement
+from passepartout.consent.endorsements import confirmation_for
 from passepartout.messages import Label, Signal
 from passepartout.tools import Parameter, Tool, ToolResult
 
@@ -32,7 +32,7 @@ def again(agent, *script):
     register_backend(agent, "played", lambda prompt, system_prompt, *, model=None: left.pop(0) if left else "Nothing more.", inline=True)
 
 
-def attest(agent, fields=FIELDS, tool="mail-search"): return str(agent.attest(tool, fields, agreement(agent.attest(tool, fields)))).split()[0]
+def attest(agent, fields=FIELDS, tool="mail-search"): return str(agent.attest(tool, fields, confirmation_for(agent.attest(tool, fields)))).split()[0]
 
 
 async def paid(agent, *steps):
@@ -111,7 +111,7 @@ async def test_neither_a_model_nor_its_text_nor_a_tool_brings_it_about(tmp_path)
     for fields in ("", "each.id=text", "each.id id", "each..id", "id id", "whole id"):
         with pytest.raises(PassepartoutError): agent.attest("mail-search", fields)
     words = agent.attest("mail-search", "each.id")
-    assert agent.attest("mail-search", FIELDS, agreement(words)).status == "offered"           # a yes to other words
+    assert agent.attest("mail-search", FIELDS, confirmation_for(words)).status == "offered"           # a yes to other words
     await agent.close()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.echoes import Echoes, named_in
+from passepartout.echoes import Echoes, places_in
 from passepartout.journal import Journal
 from passepartout.messages import NETWORK, NOTES, Label, Signal
 from passepartout.retention import forget
@@ -263,11 +263,11 @@ async def test_an_address_in_a_name_is_one_too(life, name):
 
 
 @pytest.mark.parametrize("spelt", ["eve_at_evil.example", "eve%40evil.example.org", "eve_at_evil_dot_example"])
-def test_and_one_that_is_spelt_out_in_a_name(spelt): assert "eve@evil.example" in named_in(spelt)
+def test_and_one_that_is_spelt_out_in_a_name(spelt): assert "eve@evil.example" in places_in(spelt)
 
 
 @pytest.mark.parametrize("text", ["README.md", "ana@example.org", "my_file.py", "v1.2.3", "see mail.example.com"])
-def test_plain_names_become_no_more_than_themselves(text): assert len(named_in(text)) <= 2
+def test_plain_names_become_no_more_than_themselves(text): assert len(places_in(text)) <= 2
 
 
 REMOVED = ["DELETE FROM chain WHERE kind = 'met'", "UPDATE chain SET kind = 'note' WHERE kind = 'met'", "DELETE FROM chain WHERE seq = (SELECT max(seq) FROM chain WHERE kind = 'met')", "UPDATE chain SET kind = 'log' WHERE seq = (SELECT min(seq) FROM chain WHERE kind = 'met')"]

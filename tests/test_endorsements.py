@@ -127,15 +127,15 @@ def test_a_damaged_record_of_taking_back_brings_nothing_back():
 
 async def test_a_rule_is_written_only_on_a_yes_to_its_words_and_holds_until_it_is_taken_back(tmp_path):
     from passepartout.backends import register_backend
-    from passepartout.consent.endorsements import agreement
+    from passepartout.consent.endorsements import confirmation_for
     ran, whom = [], "ana@example.org"
     agent = await booted(tmp_path, [EVE, whom], ran, journal=None)
     one = await asked(agent)
     shown = agent.endorse(one.id, one.code, "", "always")
     assert shown.status == "offered" and whom in shown and "Until you take it back, in every conversation" in shown and agent.endorsed() == []
-    for wrong in ("yes", agreement(shown.replace("ana", "eve")), agreement("")):
+    for wrong in ("yes", confirmation_for(shown.replace("ana", "eve")), confirmation_for("")):
         assert agent.endorse(one.id, one.code, "", f"always {wrong}").status == "offered" and agent.endorsed() == []
-    given = agent.endorse(one.id, one.code, "", f"always {agreement(shown)}")
+    given = agent.endorse(one.id, one.code, "", f"always {confirmation_for(shown)}")
     assert given.status == "answered" and "known_targets" not in given and agent.journal.approval(one.id)["state"] == "pending"
     agent.deny(one.id)
     await agent.close()
@@ -150,11 +150,11 @@ async def test_a_rule_is_written_only_on_a_yes_to_its_words_and_holds_until_it_i
 
 
 async def test_a_rule_does_not_reach_beyond_its_argument_its_tool_and_the_other_gates(tmp_path):
-    from passepartout.consent.endorsements import agreement
+    from passepartout.consent.endorsements import confirmation_for
     ran, whom = [], "ana@example.org"
     agent = await booted(tmp_path, [EVE, whom], ran, permissions={"send": "ask"})
     one = await asked(agent)
-    agent.endorse(one.id, one.code, "to", f"always {agreement(agent.endorse(one.id, one.code, 'to', 'always'))}")
+    agent.endorse(one.id, one.code, "to", f"always {confirmation_for(agent.endorse(one.id, one.code, 'to', 'always'))}")
     assert agent.endorsements.hold("send", "to", whom, "any") and not agent.endorsements.hold("send", "amount", whom, "any") and not agent.endorsements.hold("pay", "to", whom, "any")
     agent.deny(one.id)
     from passepartout.backends import register_backend

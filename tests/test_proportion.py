@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from passepartout.outline.checkboxes import add_item, check
-from passepartout.echoes import and_above, mark, readings
+from passepartout.echoes import mark, places_of, with_parents
 from passepartout.toolbelt.addressing import find_heading, likeness_to, plain_path
 from passepartout.reflex.command import cuts
 from passepartout.tangling.tangle import label_form, without_label
@@ -32,7 +32,7 @@ def repeated(task): return stamps(parse_markdown(f"- [ ] {task}\n", "x.md"))
 
 HOSTILE = {"a word": (addresses_in, "a"), "a mail that is none": (addresses_in, "a+"), "a name that is none": (addresses_in, "a1."), "a scheme without an end": (addresses_in, "http"), "accounts": (addresses_in, "0 "),
            "blanks": (lambda text: wrapped(text, 80), " "), "tabs": (lambda text: wrapped(text, 80), "\t"), "words": (lambda text: wrapped(text, 80), "a "), "keys": (lambda text: wrapped(text, 80), ":a "),
-           **{f"a value of {unit}": (lambda text: [mark(place) for each in readings(text) for place in and_above(each)], unit) for unit in ("a/", "/a", "http://a:b@", "http://a.bc?", "a;/", "%2f.")},
+           **{f"a value of {unit}": (lambda text: [mark(place) for each in places_of(text) for place in with_parents(each)], unit) for unit in ("a/", "/a", "http://a:b@", "http://a.bc?", "a;/", "%2f.")},
            "an argument without a value": (read_arguments, "a"), "a heading of blanks": (plain_path, " "), "blanks between two titles": (lambda text: plain_path(f"Roof{text}›"), " "), "a target of blanks": (read_words, " "), "blanks in a title": (lambda text: COUNTER.sub("", text), " "), "a nested tag": (lambda text: is_private([text], ["personal"]), "a/"),
            "brackets": (split_arguments, "[["), "both brackets": (split_arguments, "(["), "quotes": (split_arguments, '"a '),
            **{f"orders of {unit!r} in {name}": (lambda text, name=name: orders_in(name, text), unit) for name, units in (("a.org", ("%%", "#+", "src_.", "call_.", "http://", "@@a", "{{", "shell:", "#+begin_src x :results -a ", "vim:", "local variables")), ("a.md", ("![", "![](", "]", "[", "<a ", "<a =", "src= ", "src=a", "`", "`=", "```", "~~~ ", "> ", "{%", "---", "[a]: ", "![a][b] ", "\n "))) for unit in units},

@@ -11,7 +11,7 @@ from passepartout.desk import ACTIONS, at_desk, find_place
 from passepartout.conditions import PassepartoutError
 from passepartout.jobs import put_forward
 from passepartout.messages import PERSON, Signal
-from passepartout.sessions import list_sessions, offered
+from passepartout.sessions import list_sessions, offered_edits
 from passepartout.tools import Tool, pure
 from waits import away, says, status
 
@@ -268,7 +268,7 @@ async def test_edits_of_one_file_are_taken_back_in_order_and_one_refusal_stops_n
     assert told["left"] == 3 and (house.read_bytes() == original or told["done"] == 0)
     inbox.write_text(inbox.read_text().replace("mine\n", ""))
     told = await do(agent, "rewind-edits")
-    assert told["left"] == 0 and not inbox.exists() and not offered(agent.journal, "main")
+    assert told["left"] == 0 and not inbox.exists() and not offered_edits(agent.journal, "main")
     await agent.close()
 
 

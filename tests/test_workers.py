@@ -18,7 +18,7 @@ from passepartout.storage.ledger import decide
 from passepartout.tools import Tool
 from passepartout.workers.gardener import dead_links, double_ids, orphans, stale_tasks
 from passepartout.workers.keeping import keeping_skills
-from passepartout.workers.scribe import Piece, note_of, scribe_skill, spoken
+from passepartout.workers.scribe import Piece, exchanges_since, note_of, scribe_skill
 
 JOT = {"target": "tool", "payload": {"action": "call", "tool": "jot", "args": {"text": "water the fern"}}}
 
@@ -226,7 +226,7 @@ async def test_only_what_the_person_said_and_got_an_answer_to_is_distilled(agent
         batch.record("turn", {"sensor": sensor, "text": text, "origin": origin}); batch.record("answer", {"text": f"Heard {turn}.", "status": status})
         batch.commit_now()
     talk("t1", "Who mends roofs?"); talk("t2", "/news"); talk("t3", ""); talk("t4", "x", status="failed"); talk("t5", "x", origin="network"); talk("t6", "x", sensor="worker"); talk("t7", "x", sensor="tool-output"); talk("t8", "Whose roof?", sensor="chat-message")
-    assert [piece.line for piece in spoken(agent.journal, 0)[0]] == ["Who mends roofs? → Heard t1.", "Whose roof? → Heard t8."]
+    assert [piece.line for piece in exchanges_since(agent.journal, 0)[0]] == ["Who mends roofs? → Heard t1.", "Whose roof? → Heard t8."]
 
 
 def test_a_note_names_thirty_pieces_and_the_number_of_the_others():

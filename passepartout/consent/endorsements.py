@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/consent/endorsements.html.md"""
 
 # %% auto #0
 __all__ = ['ALWAYS', 'EndorsementRefused', 'Endorsement', 'strange_arguments', 'parts_of', 'Sayings', 'Reading', 'Standing',
-           'Endorsements', 'agreed_to', 'agreement', 'offered']
+           'Endorsements', 'agreed_to', 'confirmation_for', 'offered']
 
 # %% ../../nbs/consent/17bb_endorsements.ipynb #534efa01
 import json
@@ -167,10 +167,10 @@ class Endorsements(Standing):
 # %% ../../nbs/consent/17bb_endorsements.ipynb #d9cdf993
 def agreed_to(words: str, confirm: str) -> bool:
     "Is `confirm` the person's yes to just these `words`?"
-    return bool(confirm) and confirm == agreement(words)
+    return bool(confirm) and confirm == confirmation_for(words)
 
 # %% ../../nbs/consent/17bb_endorsements.ipynb #ffe39bf6
-def agreement(words: str) -> str:
+def confirmation_for(words: str) -> str:
     "What says yes to just these words."
     return sha256(str(words).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

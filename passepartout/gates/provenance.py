@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from ..echoes import and_above, named_in
+from ..echoes import places_in, with_parents
 from ..lazy import Regex
 from ..flow import Case, single_case, flow_reasons, is_answered_for, literal_label
 from ..messages import CALL, MODEL, PERSON, PLAN, Action, ApprovalRequired, Label, Signal, is_mapping, pick
@@ -54,8 +54,8 @@ _PORT = Regex(r"(?<=[\w\]]):\d{1,5}(?=/)")
 def is_named(place: str, words: Words, known: frozenset[str] = frozenset()) -> bool:
     "Did the person name this place, or one that it lies in, in these words or in the settings? A link with a port names that page, and not its whole host."
     texts = (words.texts,) if isinstance(words.texts, str) else words.texts
-    named = set().union(*[named_in(_PORT.sub("", text)) for text in (*texts, *known)])
-    return any(each in named for each in and_above(place))
+    named = set().union(*[places_in(_PORT.sub("", text)) for text in (*texts, *known)])
+    return any(each in named for each in with_parents(place))
 
 # %% ../../nbs/gates/provenance.ipynb #a0d56110
 def whose_words(value: Any, signal: Signal, words: Callable[[], Words], view: Words, read: Label, known: frozenset[str] = frozenset(),

@@ -18,7 +18,7 @@ import typer
 from .client import NoDaemon, reached
 from .commandline import AsJson, Memex, as_json, as_typed, code_of, fail, finish, tell
 from ..conditions import PassepartoutError
-from ..consent.endorsements import agreement
+from ..consent.endorsements import confirmation_for
 from ..consent.grants import in_words
 from ..storage.ledger import why_void
 from .render import ask_lines, print_lines, screen, spelled, text_columns
@@ -122,7 +122,7 @@ def written_words(say: Any, yes: bool | None, memex: Path | None, json_: bool) -
         if not yes and (json_ or not sys.stdin.isatty() or not typer.confirm("Have that written?")):
             fail("Nothing was written. " + ("This is said at a terminal." if yes is None
                                             else "If the words are right, say it again with --yes."), 4, json_, words=str(reply))
-        reply = say(agreement(reply))
+        reply = say(confirmation_for(reply))
     finish(reply, json_, memex)
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #7ebd492c

@@ -7,10 +7,10 @@ Docs: https://example.org/passepartout/terminal/render.html.md"""
 # %% auto #0
 __all__ = ['ESCAPES', 'CONTROLS', 'LONE', 'HANG', 'SIGNS', 'STYLES', 'TALK', 'TEXTS', 'NARROW', 'PLAIN', 'clean',
            'about_left_out', 'spelled', 'wrapped', 'most_columns', 'columns', 'wrap_line', 'chopped', 'layout',
-           'deeper', 'in_quotes', 'begun', 'laid_out', 'read_action', 'Line', 'record_line', 'plain_body', 'marks',
-           'proposal_text', 'result_line', 'step_made', 'trace_lines', 'message_text', 'ask_lines', 'call_asked',
-           'payload_of', 'plan_asked', 'screen', 'room', 'print_lines', 'line_rows', 'text_columns', 'tightened', 'say',
-           'coloured', 'for_stream', 'plainer']
+           'deeper', 'in_quotes', 'cut_new_texts', 'laid_out', 'read_action', 'Line', 'record_line', 'plain_body',
+           'marks', 'proposal_text', 'result_line', 'step_made', 'trace_lines', 'message_text', 'ask_lines',
+           'call_asked', 'payload_of', 'plan_asked', 'screen', 'room', 'print_lines', 'line_rows', 'text_columns',
+           'tightened', 'say', 'coloured', 'for_stream', 'plainer']
 
 # %% ../../nbs/terminal/20_render.ipynb #c4621675
 import json
@@ -131,10 +131,10 @@ def in_quotes(value: Any, below: bool = False) -> Any:
     return Text(value) if below and type(value) is str else value
 
 # %% ../../nbs/terminal/20_render.ipynb #5ed3bbcc
-def begun(value: Any, lines: Collection[str]) -> Any:
+def cut_new_texts(value: Any, lines: Collection[str]) -> Any:
     "`value` with only the beginning of each text of several lines that are all new in `lines`, those of a difference."
-    if isinstance(value, Mapping): return {name: begun(each, lines) for name, each in value.items()}
-    if isinstance(value, (list, tuple)): return [begun(each, lines) for each in value]
+    if isinstance(value, Mapping): return {name: cut_new_texts(each, lines) for name, each in value.items()}
+    if isinstance(value, (list, tuple)): return [cut_new_texts(each, lines) for each in value]
     if not isinstance(value, str) or "\n" not in value.rstrip("\n"): return value
     said = value.rstrip("\n").split("\n")
     return f"{said[0][:40]}… ({len(value)} characters, all of them below)" if all(f"+{line}" in lines for line in said) else value
@@ -145,7 +145,7 @@ def laid_out(text: str, width: int, without: tuple[str, ...] = (), below: str = 
     try:
         value = read_action(text)
         if without: value["payload"] = {k: v for k, v in value["payload"].items() if str(k) not in without}
-        return layout(in_quotes(begun(value, frozenset(below.split("\n"))) if below else value), width)
+        return layout(in_quotes(cut_new_texts(value, frozenset(below.split("\n"))) if below else value), width)
     except (PassepartoutError, ValueError, TypeError, KeyError, AttributeError): return text
 
 # %% ../../nbs/terminal/20_render.ipynb #4bd20989

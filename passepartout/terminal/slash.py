@@ -16,7 +16,7 @@ from typing import Any, Callable
 
 from ..conditions import PassepartoutError
 from ..consent.approvals import confirms
-from ..consent.endorsements import agreement
+from ..consent.endorsements import confirmation_for
 from ..consent.grants import in_words
 from .costs import spent_today
 from .planwords import PLAN_COMMANDS
@@ -141,7 +141,7 @@ def attest(chat: Any, text: str) -> None:
 # %% ../../nbs/terminal/20ad_slash.ipynb #8a2fc3a6
 def _offer_words(chat: Any, line: str, words: str) -> None:
     "Show what a line would write; the same line once more writes it."
-    chat.worded = line, agreement(words)
+    chat.worded = line, confirmation_for(words)
     chat.say(f"{words}\nType the same line once more to have that written.", "bold magenta")
 
 # %% ../../nbs/terminal/20ad_slash.ipynb #acba4ac3
