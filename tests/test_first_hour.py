@@ -1352,3 +1352,60 @@ def test_a_change_and_a_question_about_something_else_in_one_breath(tmp_path):
     (answer, other), files = play(tmp_path, STUDENT, "done call landlord; is the new chain done?", "done buy soil; is the bike done?")
     assert answer == "Set “call landlord” in hafenweg.org to DONE\nNo. “new chain” (projects.org:4) is TODO"
     assert "nothing was done" in other and "TODO buy soil" in files["projects.org"], "the change touches the file that the question is about"
+
+
+@pytest.mark.parametrize("line", ["zahnarzt erledigt?", "milch gekauft?", "Reifen wechseln schon erledigt?", "blumen gegossen?", "reifen ist wichtig?", "zahnarzt fertig", "die erste ist erledigt"])
+def test_a_question_in_german_ticks_nothing_off(tmp_path, line):
+    (answer,), files = play(tmp_path, {"a.org": GERMAN}, line)
+    assert (files["a.org"] == GERMAN) == (line != "zahnarzt fertig"), answer
+
+
+def test_whether_it_is_done_is_answered_where_the_verb_is_left_out(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": GERMAN}, "zahnarzt erledigt?", "Zahnarzt done?")
+    assert all(answer.startswith("No. “Zahnarzt” (a.org:2) is OFFEN") for answer in answers)
+
+
+def test_the_first_one_of_nothing_is_not_the_first_of_an_older_list(tmp_path):
+    notes = {"a.org": "* TODO water the fig\n* TODO fig jam\n"}
+    answers, files = play(tmp_path, notes, "find fig", "what is overdue", "the first one is done", "done 1")
+    assert answers[1].startswith("Nothing is overdue") and files == notes, answers
+    _, files = play(tmp_path / "b", notes, "find fig", "hm", "the second one is done")
+    assert sum(line.startswith("* DONE") for line in files["a.org"].split("\n")) == 1
+
+
+def test_what_is_offered_for_several_can_be_carried_out_for_all_of_them(tmp_path):
+    notes = {"a.org": "* TODO one\nDEADLINE: <2026-11-10 Tue>\n* TODO two\nDEADLINE: <2026-11-11 Wed>\n"}
+    answers, files = play(tmp_path, notes, "what is overdue", "done 2", "move the first two to saturday")
+    assert answers[2].startswith("Not with all of these, so nothing was done. “two”"), answers
+    _, files = play(tmp_path / "b", notes, "what is overdue", "move the first two to saturday", "yes")
+    assert files["a.org"].count("<2026-11-21 Sat>") == 2
+
+
+@pytest.mark.parametrize("line, file, text", [
+    ("move my shift on saturday to sunday", "work.org", "* Shift <2026-11-22 Sun 10:00-18:00>"), ("move shift on 26 nov to 27 nov", "work.org", "* Shift <2026-11-27 Fri 16:00-22:00>"), ("move klausur analysis a week earlier", "uni.org", "<2027-02-05 Fri 09:00>"), ("klausur analysis eine woche früher", "uni.org", "<2027-02-05 Fri 09:00>"),
+    ("klausur analysis at 10 instead", "uni.org", "<2027-02-12 Fri 10:00>"), ("move lineare algebra blatt 5 5 days earlier", "uni.org", "DEADLINE: <2026-11-19 Thu>"), ("remind me a week before mamas birthday to get a present", "inbox.org", "* TODO get a present\nSCHEDULED: <2027-03-27 Sat>"),
+    ("add to shopping list: tea", "lists.org", "- [ ] oat flakes\n- [ ] tea\n")])
+def test_what_a_student_moves(tmp_path, line, file, text):
+    (answer,), files = play(tmp_path, STUDENT, line)
+    assert text in files[file], answer
+
+
+@pytest.mark.parametrize("lines, said, text", [
+    (("when is klausur analysis", "and remind me the day before"), "scheduled for Thu 11 February 2027", "* TODO Klausur Analysis\n"), (("when is klausur analysis", "remind me 2 days before to eat"), "scheduled for Wed 10 February 2027", "* TODO eat\n"),
+    (("remind me 2 days before to eat",), "I don't know which one “it” is", ""), (("when is the thesis proposal due", "remind me the day before"), "has no date ahead", "")])
+def test_a_reminder_counts_from_what_was_named(tmp_path, lines, said, text):
+    answers, files = play(tmp_path, STUDENT, *lines)
+    assert said in answers[-1] and text in files.get("inbox.org", ""), answers
+
+
+@pytest.mark.parametrize("line, said", [
+    ("how many days until mamas birthday", "in 135 days"), ("wie lange noch bis henriks geburtstag", "in 13 days"), ("whos birthday is next", "Henrik"), ("whats left on it", "Which list is “it”?"), ("library books returned", "didn't understand"), ("brakes fixed", "didn't understand"), ("call landlord called", "“done call landlord”"),
+    ("was fehlt noch auf der liste", "Which list do you mean?"), ("all of them tomorrow", "didn't understand"), ("ja", "No question of mine is open"), ("wann ist wieder putzplan", "Sunday 22 November")])
+def test_what_else_a_student_says(tmp_path, line, said):
+    (answer,), files = play(tmp_path, STUDENT, line)
+    assert said in answer and "todo all of them" not in answer and files == STUDENT, answer
+
+
+def test_a_task_that_is_done_a_week_earlier_may_be_one_of_today(tmp_path):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-26 Thu 14:30>\n"}, "move dentist a week earlier")
+    assert "<2026-11-19 Thu 14:30>" in files["a.org"], answer

@@ -714,7 +714,7 @@ def test_an_and_before_a_command_is_no_word_of_it():
 
 
 @pytest.mark.parametrize("text, told", [("what day was 3 october", "That was Saturday 3 October 2026"), ("what day is 3 october", "That is Sunday 3 October 2027"), ("how many days since october 3", "47 days ago"), ("how long has it been since 1 november", "18 days ago"),
-    ("the dentist is at 9 now", "“move dentist to 9”")])
+    ("the dentist is at 9 now", "“reschedule dentist at 9”")])
 def test_days_that_are_over_and_hours_that_changed(text, told): assert told in said(text)
 
 
@@ -722,7 +722,7 @@ def test_the_next_three_are_those_that_come_next(): assert args("next 3 appointm
 
 
 @pytest.mark.parametrize("text, offer", [
-    ("Bins out ist erst um 20 Uhr", "move Bins out to 20"), ("bins out is only at 20:00", "move bins out to 20:00"), ("advent concert is at 16:00 not 15:00", "move advent concert to 16:00"), ("bins out is cancelled next week", "skip bins out next week"), ("no bins out tonight", "skip bins out tonight"),
+    ("Bins out ist erst um 20 Uhr", "reschedule Bins out at 20"), ("bins out is only at 20:00", "move bins out to 20:00"), ("advent concert is at 16:00 not 15:00", "move advent concert to 16:00"), ("bins out is cancelled next week", "skip bins out next week"), ("no bins out tonight", "skip bins out tonight"),
     ("Bins out fällt am Samstag aus", "skip Bins out on saturday"), ("Bins out am Samstag fällt aus", "skip Bins out on saturday"), ("das Konzert wurde auf Donnerstag verlegt", "move Konzert to thursday"), ("Dentist mache ich erst am Freitag", "move Dentist to friday"), ("send the plants to Ana is done", "done send the plants to Ana")])
 def test_how_something_stands_is_an_offer_and_no_new_task(text, offer):
     assert f"Did you mean “{offer}”?" in said(text)

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/reflex/answers.html.md"""
 __all__ = ['MOST_DATED', 'TODO_OR_NOTE', 'UNHEARD', 'EACH_LINE', 'MOST_LINES', 'LONGEST_LINE', 'WHICH', 'EITHER', 'say_repeat',
            'dates_of', 'next_day', 'say_date', 'headings_called', 'wholes_called', 'is_below', 'dated_places',
            'line_about', 'falls_within', 'readings', 'say_days', 'when_is', 'on_that_day', 'undated', 'is_it_then',
-           'is_it_done', 'say_states', 'say_below', 'day_beside', 'begins_with_day', 'one_day', 'how_long',
+           'is_it_done', 'say_states', 'say_below', 'before_it', 'day_beside', 'begins_with_day', 'one_day', 'how_long',
            'days_until', 'say_count', 'taken_up', 'fit_to_be_each', 'as_tasks', 'says_only_yes', 'says_no',
            'words_kept', 'says_only_when', 'at_another_time', 'filled_in']
 
@@ -29,6 +29,7 @@ from .edits import PRONOUNS, referent, with_fallback, ask_which
 from .germandays import in_english_days
 from .lookups import ENDING, Surroundings, is_clear, look_up, name_of, node_at, rank_of
 from .reminders import is_only_a_time
+from ..outline.privacy import is_private
 from ..targets import Place, files_called, places_of
 from ..outline.timestamps import Stamp, occurrences, stamps
 from ..awareness.views import WAITING, month
@@ -200,7 +201,9 @@ _DONE_YET = Regex(r"(?:is|are|was|were|isn't|aren't)\s+(?P<thing>.{2,100}?)\s+(?
 def is_it_done(request: Request, around: Surroundings) -> dict | None:
     "is the Q3 report done?, have I finished the letter?"
     line = request.plain
-    if len(line) > 200 or "\n" in line or not (found := _DONE_YET.fullmatch(line)): return None
+    if len(line) > 200 or "\n" in line: return None
+    asks = request.text.rstrip().endswith("?") and not _DONE_YET.fullmatch(line) and request.words[:1] not in (("done",), ("what",), ("who",), ("which",))
+    if not (found := _DONE_YET.fullmatch(f"is {line}" if asks else line)): return None                # dentist done?
     words, asked = found["thing"] or found["what"], (found["state"] or "done").lower()
     if words.lower() in PRONOUNS and (place := with_fallback(referent, around)) and isinstance(place, Place) and place.keyword:
         return say(f"{'Yes' if place.done else 'No'}. {name_of(place, around)} is {place.keyword}")
@@ -231,6 +234,21 @@ def say_below(words: str, around: Surroundings, today: date) -> dict | None:
     more = f"\n… {len(left) - MOST_DATED} more in {called[0].file}" if len(left) > MOST_DATED else ""
     return say(f"No. {name} is no task itself, and of {len(below)} below it {len(left)} {'is' if len(left) == 1 else 'are'} not done:"
                + "".join(f"\n- {each.keyword} {name_of(each, around)}" for each in left[:MOST_DATED]) + more)
+
+# %% ../../nbs/reflex/answers.ipynb #5859c658
+_BEFORE_IT = Regex(r"(?:(?:and|und|please)\s+)*remind\s+(?:me|us)\s+(?P<span>(?:the|an?|one)\s+(?:day|week)|(?:\d{1,2}|two|three|four|five|six)\s+(?:days|weeks))\s+(?:before|earlier|ahead)(?:\s+(?:it|that|this))?(?:\s+(?P<what>(?:to|about|that)\s.{2,100}))?", re.I)
+
+def before_it(request: Request, around: Surroundings) -> str | dict | None:
+    "The reminder for a day counted from the one that the last answer named, with its day in it; a message where that has none; `None` for every other sentence."
+    found = _BEFORE_IT.fullmatch(request.plain) if len(request.text) < 200 else None
+    place = with_fallback(referent, around) if found else None
+    if found and not isinstance(place, Place): return decline(ask_which("it"))
+    if not found: return None
+    if is_private(place.tags, around.private): return decline(ask_which("it"))
+    days = [day for stamp in dates_of(place, around) if (day := next_day(stamp, request.today)) >= request.today]
+    if not days: return decline(f"{name_of(place, around)} has no date ahead that I can count from. Say the day, for example: remind me {found['span']} before 3.12. about it")
+    span = re.sub(r"^the\b", "a", found["span"], flags=re.I)
+    return f"remind me {span} before {min(days).day}.{min(days).month}.{min(days).year} {found['what'] or f'about {place.title}'}"
 
 # %% ../../nbs/reflex/answers.ipynb #d7e36a78
 _TO_REMIND = Regex(r"(?:please\s+|bitte\s+)?(?:remind\b|(?:set|add)\s+a\s+reminder\b|reminder\b|(?:add\s+a\s+)?(?:todo|task)\b|aufgabe\b|erinner)", re.I)
@@ -404,6 +422,7 @@ def at_another_time(offer: str, said: str, today: date) -> str | None:
         if at == len(words) and words[0].rstrip(":") != "todo": return None
         at = clock if hour(said) else at + (at < len(words) and words[at] in _LEADS)
     except NoSuchDate: return None
+    if words[0] == "reschedule" and hour(said) and said.partition(" ")[0] not in _LEADS: said = f"at {said}"
     first, _, left = said.partition(" ")
     head = words[:at - (words[at - 1] in _LEADS)] if first in _LEADS and not (first == "at" and words[at - 1] in _MOVES) else words[:at]
     return " ".join([*head, left if first == "at" and head[-1] in _MOVES else said, *(() if hour(said) or both else words[clock:])])

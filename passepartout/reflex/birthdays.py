@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/birthdays.html.md"""
 # %% auto #0
 __all__ = ['NAMES', 'MOST_BIRTHDAYS', 'read_birth_date', 'Birthday', 'birthdays_in', 'make_birthday', 'birthdays_of',
            'is_same_person', 'say_birthday', 'say_years', 'in_both_words', 'of_unknown_age', 'birthdays',
-           'told_birthday', 'headings_named']
+           'with_birth_date', 'until_birthday', 'told_birthday', 'headings_named']
 
 # %% ../../nbs/reflex/birthdays.ipynb #a8325ccb
 import re
@@ -23,7 +23,7 @@ from ..outline.diarydates import Expression, diary_dates, read_call
 from ..outline.privacy import is_private
 from ..outline.timestamps import stamps
 from ..records import record
-from .answers import when_is
+from .answers import how_long, when_is
 from .captures import Request, decline, say, tool_call
 from .command import Command
 from .dates import NoSuchDate, read_day, say_day, words_of
@@ -136,7 +136,7 @@ def say_years(born: Birthday, today: date) -> str:
 # %% ../../nbs/reflex/birthdays.ipynb #c164e042
 _HOW_OLD = Regex(r"(?:how\s+old\s+(?:is|are|was|will)|(?:what(?:'?s|\s+is)|how\s+old)\s+the\s+age\s+of)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:\s+(?:be|now|today|turn))?|when(?:'?s|\s+is|\s+was|\s+does)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:(?:'s?|(?<=s))\s+birthday|\s+have\s+(?:a\s+|(?:his|her|their)\s+)?birthday)"
                  r"|when\s+was\s+(.{2,60}?)\s+born|(?:the\s+)?(?!.*\bbefore\b)([\w' -]{2,40}?)(?:'s?|(?<=\ws))\s+birthday|wie\s+alt\s+(?:ist|wird)\s+(.{2,60})|wann\s+hat\s+(.{2,60}?)\s+geburtstag", re.I)
-_WHOSE = Regex(r"(?:(?:who|which\s+of\s+us)\s+has\s+(?:a\s+|(?:his|her|their)\s+)?birthday|(?:(?:show|list|what|which|are\s+there|any)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?P<next>next\s+|upcoming\s+|coming\s+)?birthdays?(?:\s+(?:are|is|come|coming)(?:\s+up)?)?|whose\s+birthday\s+(?:is|comes)|geburtstage)(?:\s+(?P<when>.{2,40}))?", re.I)
+_WHOSE = Regex(r"(?:(?:who|which\s+of\s+us)\s+has\s+(?:a\s+|(?:his|her|their)\s+)?birthday|(?:(?:show|list|what|which|are\s+there|any)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?P<next>next\s+|upcoming\s+|coming\s+)?birthdays?(?:\s+(?:are|is|come|coming)(?:\s+up)?)?|(?:whose|who['’]?s)\s+birthday\s+(?:is|comes)|geburtstage)(?:\s+(?P<when>.{2,40}))?", re.I)
 MOST_BIRTHDAYS = 30
 
 # %% ../../nbs/reflex/birthdays.ipynb #1e994bf3
@@ -188,6 +188,24 @@ def birthdays(request: Request, around: Surroundings) -> dict | None:
     if not span: found = [each for each in found if each[0] <= first + timedelta(60)] or found[:1]
     return say("\n".join(say_birthday(born, day, request.today) for day, born in found[:MOST_BIRTHDAYS])
                or f"No birthday that I can read is {span}. I read them from a property BIRTHDAY, from a line “birthday: 14 May 1990”, from a heading “Ana's birthday” that comes every year, and from (org-anniversary …). Others may be in sentences: find birthday")
+
+# %% ../../nbs/reflex/birthdays.ipynb #6e96a3a6
+_THEIR_DAY = Regex(r"(?<!\S)(?:(?:the|my)\s+)?(?:([\w-]{2,40}?)(?:['’]s?|s)\s+(?:birthday|geburtstag)|(?:birthday|geburtstag)\s+(?:of|von)\s+([\w-]{2,40}))(?!\S)", re.I)
+
+def with_birth_date(line: str, around: Surroundings, today: date) -> str | None:
+    "`line` with the next day of somebody's birthday in the place of its words; `None` where it names none that the notes have, or one of which there are several."
+    if len(line) > 300 or not (found := _THEIR_DAY.search(line.rstrip("?!."))): return None
+    known = with_fallback(birthdays_of, around)
+    words = set(fold(found[1] or found[2]).split())
+    days = {born.next(today) for born in known if words <= set(re.split(r"[^\w]+", fold(born.called)))} if isinstance(known, list) else set()
+    return f"{line[:found.start()]}{(day := days.pop()).day}.{day.month}.{day.year}{line[found.end():]}" if len(days) == 1 else None
+
+def until_birthday(request: Request, around: Surroundings) -> dict | None:
+    "The days until somebody's birthday; `None` for every other sentence, and where the notes have no such birthday."
+    told = how_long(request, around) if request.words[:1] == ("how",) and _THEIR_DAY.search(request.plain) else None
+    if not told or not told["payload"].get("declined"): return None
+    dated = with_birth_date(request.plain, around, request.today)
+    return how_long(Request.of(dated, request.today), around) if dated else None
 
 # %% ../../nbs/reflex/birthdays.ipynb #36a90a4b
 _TOLD = Regex(r"(?:(?:the|my|our)\s+)?([\w .-]{1,40}?)(?:['’]s?\s+birthday\s+is(?:\s+on)?|\s+(?:was|is)\s+born(?:\s+on)?|\s+has\s+(?:(?:his|her|their|a)\s+)?birthday\s+on|(?:['’]?s)?\s+geburtstag\s+ist(?:\s+am)?|\s+(?:wurde|ist)\s+geboren\s+am)\s+(?:the\s+|am\s+)?(.{4,30}?)"

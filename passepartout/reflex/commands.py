@@ -155,7 +155,7 @@ _ITEM = Regex(r"(add|put)\s+(?:(?:the|an?)\s+(?=(?:item|box|checkbox)\b))?((?:it
 _A_TASK = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do|reminder|appointment)\s*(?::|to\s+(?!(?:the|my|our)\s)|about\s|for\s)", re.I)
 _KIND_OF_ITEM = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do)\s+(?=\S)", re.I)
 _ITEM_AT = Regex(r"(?:add|put|write)\s+(?:(?:an?\s+)?(?:new\s+)?(?:item|box)\s+(?:to|on|onto|under|below)\s+([^:\n]{1,200}?)"
-                 r"|(?:to|on|onto)\s+((?:the|my|our)\s+[^:\n]{1,200}\blist))\s*:\s+(.+)", re.I)
+                 r"|(?:to|on|onto)\s+((?:(?:the|my|our)\s+)?[^:\n]{1,200}\blist))\s*:\s+(.+)", re.I)
 _SOME_LIST = Regex(r"(?:my|the|our|a)\s+list", re.I)
 _CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s+(.+?)\s+off(?:\s+(?:(?:of|in|on|from)\s+)?(.+))?|tick\s+(.+)", re.I)
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
@@ -177,8 +177,9 @@ def is_a_day(where: str, today: date) -> bool:
 # %% ../../nbs/reflex/commands.ipynb #4b52988f
 def text_command(text: str) -> list[Command] | dict | None:
     "add to X: …, append “…” to X"
-    if _ITEM_AT.fullmatch(text): return None            # a list has items, and no lines
-    if found := _APPEND.fullmatch(text):
+    found = _APPEND.fullmatch(text)
+    if _ITEM_AT.fullmatch(text) and not (found and _SOME_LIST.fullmatch(found[1])): return None            # a list has items, and no lines
+    if found:
         if _SOME_LIST.fullmatch(found[1]): return decline(f"Which list do you mean? For example: add {found[2].strip()[:60]} to the shopping list")
         if task := re.fullmatch(r"(?:TODO|(?:- )?\[ \])\s+(.+)", found[2].strip()):
             return [Command("under", object_of(found[1]), f"add the task “{task[1]}” under {{}}", {"text": task[1], "called": True})]

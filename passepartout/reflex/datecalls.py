@@ -85,7 +85,7 @@ def by_days(command: Command, place: Place, around: Surroundings, today: date, f
     if kind not in days: return decline(f"{name} has no date that could be moved. Name a day, for example: schedule … for friday")
     day = shifted(days[kind], *by)
     if by[0] < 0 and day < today: return decline(f"{name} would be on {say_day(day)} then, and that has passed. Name the day, for example: move … to tomorrow")
-    if day <= today or days[kind] < today and not any(s.repeat for s in found if s.kind == kind):
+    if by[0] > 0 and (day <= today or days[kind] < today and not any(s.repeat for s in found if s.kind == kind)):
         day = read_day(("in", str(by[0]), by[1]), today)
     return call("org-schedule", Command(command.verb, command.target, f"{command.said}, to {say_day(day)}"), place, around,
                 date=day.isoformat(), kind=kind)

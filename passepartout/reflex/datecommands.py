@@ -26,7 +26,7 @@ _BY = Regex(r"(.+?)\s+(?:(?:back\s+)?by\s+)?(\w+)\s+(days?|weeks?|months?|years?
 _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+date|scheduled\s+date|date)\s+(?:of|for|on)\s+(.+)|(?:give|set)\s+(.+)\s+a\s+deadline\s+(?:of|on|for)\s+(.+)", re.I)
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
 LATER = frozenset(("postpone", "extend", "put off", "delay", "defer", "snooze", "push", "push back", "shift"))
-_EARLIER = Regex(r"(?:bring|pull)\s+(.+?)\s+forward\s+(?:by\s+)?(\w+)\s+(days?|weeks?|months?)|(?:bring|pull)\s+forward\s+(.+?)\s+by\s+(\w+)\s+(days?|weeks?|months?)|(?:move|bring|start)\s+(.+?)\s+(?:by\s+)?(\w+)\s+(days?|weeks?|months?)\s+earlier", re.I)
+_EARLIER = Regex(r"(?:bring|pull)\s+(.+?)\s+forward\s+(?:by\s+)?(\w+)\s+(days?|weeks?|months?)|(?:bring|pull)\s+forward\s+(.+?)\s+by\s+(\w+)\s+(days?|weeks?|months?)|(?:move|make|do|bring|start)\s+(.+?)\s+(?:by\s+)?(\w+)\s+(days?|weeks?|months?)\s+earlier", re.I)
 _BY_HOURS = Regex(r"(postpone|delay|defer|snooze|push|put|move|shift|bring|pull|start|reschedule)\s+(?!(?:an?\s+|the\s+)?(?:timer|stopwatch|alarm|countdown)\b)(.+?)((?:\s+(?:back|forwards?|off|up|ahead|by|for))*)\s+(half\s+an|\w+)\s+(hours?|hrs?|minutes?|mins?)(?:\s+(earlier|sooner|later|back))?", re.I)
 _DATE_OF = Regex(r"^(?:the\s+)?(?:time|hour|day|date|start)\s+of\s+(?=\S)", re.I)
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
@@ -58,7 +58,7 @@ def cut_clock(text: str) -> Command | None:
         hours = read_hours((joint, *words) if joint in ("at", "from") else words) if len(right) < 40 else None
         if hours:
             return Command("date", object_of(left), f"move {{}} to {hours[0]:%H:%M}" + (f"-{hours[1]:%H:%M}" if hours[1] else ""),
-                           {"clock": f"{hours[0]:%H:%M}", "until": f"{hours[1]:%H:%M}" if hours[1] else None, "kind": ""}, "open")
+                           {"clock": f"{hours[0]:%H:%M}", "until": f"{hours[1]:%H:%M}" if hours[1] else None, "kind": ""} | ({"near": True} if joint == "at" and right.isdigit() else {}), "open")
     return None
 
 # %% ../../nbs/reflex/datecommands.ipynb #6010275f
@@ -118,7 +118,7 @@ def dated(cut: tuple[str, When], kind: str, said: str, today: date, text: str = 
                    {"date": str(when), "kind": kind, "until": f"{when.until:%H:%M}" if when.until else None, **named}, "open")
 
 # %% ../../nbs/reflex/datecommands.ipynb #a67d5256
-_SKIP = Regex(r"(?:skip|leave\s+out|omit)\s+(?:the\s+|my\s+|our\s+)?(?:(next)\s+|(this\s+week|next\s+week|today|tomorrow|\w+day)['’]s\s+)?(.+?)(?:\s+(?:just\s+|only\s+)?(?:once|this\s+time|next\s+time|this\s+once))?", re.I)
+_SKIP = Regex(r"(?:skip|leave\s+out|omit)\s+(?:the\s+|my\s+|our\s+)?(?:(next)\s+(?!week['’]?s\s)|(this\s+week|next\s+week|today|tomorrow|\w+day)['’]?s\s+)?(.+?)(?:\s+(?:just\s+|only\s+)?(?:once|this\s+time|next\s+time|this\s+once))?", re.I)
 
 # %% ../../nbs/reflex/datecommands.ipynb #f628ed86
 def skip_command(text: str, today: date) -> list[Command] | None:

@@ -197,9 +197,13 @@ def place_of(entry: tuple[str, str, int], around: Surroundings) -> Place | None:
     return left[0] if len(left) == 1 else None
 
 # %% ../../nbs/reflex/edits.ipynb #8f3e8b0c
+_NONE = Regex(r"Nothing (?:is (?:overdue|on|open)|open under|waits|found|that has an hour|should have been|in your notes (?!is (?:clearly )?called))|No note mentions|Every open task")
+
 def last_list(around: Surroundings) -> list[tuple[str, str, int]]:
     "The entries of the last answer that has some, among those that may still be on the screen. One heading in a sentence is no list."
-    lists = (entries_in(answered) for _, answered in reversed(around.earlier[-6:]))
+    told = [answered for _, answered in around.earlier[-6:]]
+    empty = max((n for n, answered in enumerate(told, 1) if _NONE.match(answered) and not entries_in(answered)), default=0)
+    lists = (entries_in(answered) for answered in reversed(told[empty:]))
     return next((found for found in lists if len(found) > 1 or found and not found[0][0].startswith(("“", "Yes", "No"))), [])
 
 # %% ../../nbs/reflex/edits.ipynb #ded5c731
@@ -224,8 +228,11 @@ def by_places(request: Request, around: Surroundings) -> Outcome:
     places = [place_of(lines[number - 1], around) for number in numbers]
     titles = ["" if place is None or is_private(place.tags, around.private) else place.title for place in places]
     if not all(titles) or set("".join(titles)) & set('"“”\n'): return decline("I can't name them all in one sentence. Say them one after the other, for example: done 1")
-    said = ", ".join(request.text.strip().replace(command.target, f'"{title}"', 1) for title in titles)
-    return decline(f"Did you mean “{said}”? Say “yes”, and I'll do it.")
+    each = [request.text.strip().replace(command.target, f'"{title}"', 1) for title in titles]
+    tried = [edit(Request.of(one, request.today), around) for one in each]
+    if told := next((found for found in tried if isinstance(found, dict) and found["payload"]["action"] == "MESSAGE"), None):
+        return decline(f"Not with all of these, so nothing was done. {told['payload']['text']}")
+    return decline(f"Did you mean “{', '.join(each)}”? Say “yes”, and I'll do it.")
 
 # %% ../../nbs/reflex/edits.ipynb #48b7e5e8
 _ALL_OF = Regex(r"\b(?:all\s+(?:of\s+)?(?:them|these|those)|(?:them|these|those)\s+(?:all|both)|both(?:\s+of\s+(?:them|these|those))?|them|these|those)\b", re.I)

@@ -145,7 +145,8 @@ _DAYS = (
     (r"(?:bis )?wann (?:ist|sind|war) (?P<what>.+?) (?:fällig|geplant|dran)", "when is {what} due"),
     (r"(?:wann (?:ist|war) )?(?P<what>[\w-]{2,40}?)['’]?s geburtstag", "wann hat {what} geburtstag"),
     (r"wann (?:arbeite|arbeiten|lerne|lernen|übe|üben|spiele|spielen) (?:ich|wir) (?:wieder )?(?P<span>.+)", "what is due {span}"),
-    (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
+    (r"wann (?:kommt|kommen|ist|sind|habe ich|haben wir|muss ich) (?:wieder|das nächste mal) (?:zum |zur )?(?P<what>.+)", "when is the next {what}"),
+    (r"wann (?:kommt|kommen|ist|sind|war|geht|fährt|fliegt|startet|endet|öffnet|schließt|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+?)(?: los)?", "when is {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
 
 # %% ../../nbs/reflex/german.ipynb #33623d68
@@ -161,7 +162,7 @@ _OPEN_TASKS = (
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:offenen? )?aufgaben (?:für|zu|zum|zur|vom|von|bei|beim|im) (?P<what>.+)", "what is left for {what}"),
     (r"was (?:brauche|brauchen) (?:ich|wir)(?: alles)? (?:für|zu|zum|zur|bei|beim) (?P<what>.+)", "what do my notes say about {what}"),
-    (r"was (?:(?:muss|müssen|brauche|brauchen) (?:ich|wir)|ist|steht|fehlt)(?: noch| alles)* (?:(?:offen|zu tun) )?(?:für|bei|beim) (?P<what>.+?)(?: (?:zu )?(?:tun|machen|erledigen|an))?", "what is left for {what}"),
+    (r"was (?:(?:muss|müssen|brauche|brauchen) (?:ich|wir)|ist|steht|fehlt)(?: noch| alles)* (?:(?:offen|zu tun) )?(?:für|bei|beim) (?P<what>.+?)(?: noch)?(?: offen| (?:zu )?(?:tun|machen|erledigen|an))?", "what is left for {what}"),
     (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)?(?: offen| zu tun)?", "how many open tasks"),
     (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)? (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "how many tasks are for {what}"),
     (r"wie ?viele? (?:(?:aufgaben|todos) (?:sind|habe? ich|gibt es)(?: noch| schon)? überfällig|überfällige (?:aufgaben|todos)(?: habe ich| gibt es| sind es)?)", "how many tasks are overdue"),
@@ -194,6 +195,7 @@ _NOTES = (
     (r"was (?:muss|müssen|soll|sollen|brauche|brauchen) (?:ich|wir) (?:noch )?(?:alles )?(?:einkaufen|kaufen|besorgen|vom (?:laden|supermarkt|einkaufen))", "what is on the einkaufsliste"),
     (r"wo (?:ist|sind|liegt|liegen|war) (?P<what>.+)", "where is {what}"),
     (r"(?:wo|an welcher stelle) (?:steht|stehen|finde ich|habe ich) (?P<what>.+)", "where is {what}"),
+    (r"was (?:fehlt|steht|ist|muss)(?: noch| alles)* (?:auf|von) (?:der|meiner|unserer) liste", "what is left on the list"),
     (r"was (?:fehlt|muss)(?: noch| alles)* (?:auf|von) (?:der |meiner |unserer )?(?P<place>\w*liste)", "what is left on the {place}"),
     (r"(?:was|wie viel) (?:steht|ist|stehen|sind) (?:noch )?auf (?:der|meiner|unserer) (?P<place>\w*liste)", "what is on the {place}"),
     (r"was (?:fehlt|steht|ist|stehen|muss)(?: noch| alles)* (?:auf|von) (?:der |meiner |unserer )?(?P<place>\w*liste)", "what is on the {place}"),
@@ -211,10 +213,13 @@ _STATED = (
     (r"(?P<what>.+?) (?:ist|sind) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
     (r"(?P<what>.+?) (?:auf |hat |bekommt )?(?:priorität|prio) (?P<words>[abc])", "make {what} priority {words}"),
     (r"(?P<what>.+?) abhaken", "check off {what}"),
+    (r"(?P<what>.+?) (?:um )?(?P<count>eine?n?|zwei|drei|vier|fünf|sechs|\d{1,2}) (?P<unit>tage?|wochen?|monate?) (?:früher|eher)", "move {what} by {count} {unit} earlier"),
+    (r"(?P<what>.+?) (?:um )?(?P<count>eine?n?|zwei|drei|vier|fünf|sechs|\d{1,2}) (?P<unit>tage?|wochen?|monate?) später", "postpone {what} by {count} {unit}"),
     (r"(?P<what>.+?) (?:fällt|fallen) (?P<span>.+?) aus", "{what} is cancelled {span}"),
     (r"(?P<what>.+?) (?P<span>(?:am|heute|morgen|übermorgen|nächste\w*|diese\w*)\b.*?) (?:fällt|fallen) aus", "{what} is cancelled {span}"),
     (r"(?P<what>.+?) (?:fällt|fallen) aus", "{what} is cancelled"),
     (r"(?P<what>.+?) (?:wurde|wird|ist) (?:auf|nach) (?P<to>.+?) (?:verlegt|verschoben)", "{what} moved to {to}"),
+    (r"(?P<what>.+?) (?:(?:wurde|wird|ist) )?(?:verlegt|verschoben) (?:auf|nach) (?P<to>.+)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:mache?|machen) (?:ich|wir) (?:erst )?(?P<to>.+)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:ist|beginnt|startet)(?: jetzt| nun| erst| schon| doch| doch erst)? um (?P<words>\d{1,2}(?:[:.]\d\d)?)(?: uhr)?", "{what} is now at {words}"),
     (r"(?:(?:ich )?habe? )?(?P<what>.+?)(?: (?:ist|sind|wurde|wurden))?(?: (?:schon|bereits|jetzt))? (?:gekauft|eingepackt|besorgt)", "check off {what}"))
@@ -239,6 +244,10 @@ _ASKED = (r"(?!(?:was|wer|wo|wie|wann|warum|wieso|weshalb|welche[rsn]?|ist|sind)
           r"|(?:kannst|könntest|würdest|magst) du\b)")
 FORMS = (*((Regex(pattern, re.I), english) for group in (_TALK, _TEXTS, _REMINDERS, _TASKS, _EDITS, _DAYS, _OPEN_TASKS, _NOTES) for pattern, english in group),
          *((Regex(_ASKED + pattern, re.I), english) for group in (_STATED, _BARE, _ENDINGS) for pattern, english in group))
+_WHETHER = tuple((Regex(_ASKED + pattern, re.I), english) for pattern, english in (
+    (r"(?P<what>.+?) (?:schon |bereits )?(?:erledigt|fertig|abgehakt|gemacht|gekauft|eingepackt|besorgt)", "is {what} done?"),
+    (rf"(?P<what>.+?) (?:schon |bereits )?{_DONE_IT}", "is {what} done?")))
+_OF_STATEMENTS = len(_STATED) + len(_BARE) + len(_ENDINGS)
 
 # %% ../../nbs/reflex/german.ipynb #9155a3f3
 _ARTICLE = Regex(r"^(?:(?:der|die|das|den|dem|ein|eine|einen|mein|meine|meinen|unser|unsere|unseren|zum|zur|bitte)\s+)+(?=\S)", re.I)
@@ -285,8 +294,9 @@ def in_english(text: str, today: date) -> Iterator[str]:
     line = re.sub(r"^bitte\s+|,?\s+bitte$|(?<=^erinnere mich),?\s+bitte(?:,|(?=\s))|(?<=^erinner mich),?\s+bitte(?:,|(?=\s))", "", line,
                   flags=re.I)
     line = re.sub(r"^und\s+(?=\S)", "", line, flags=re.I)              # und morgen?
+    forms = (*FORMS[:-_OF_STATEMENTS], *_WHETHER) if text.rstrip().endswith("?") else FORMS
     for asked in dict.fromkeys((line, bare := _FAVOUR.sub("", line), verb_first(bare))) if line else ():
-        for pattern, english in FORMS:
+        for pattern, english in forms:
             if (found := pattern.fullmatch(asked)) and (said := filled(english, found.groupdict(), today)): yield said
     if not line: return
     if span := as_span(line, today) or as_span(re.sub(r"\s+um\s+\S+(?:\s+uhr)?$", "", line, flags=re.I), today):

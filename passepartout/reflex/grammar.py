@@ -17,7 +17,8 @@ from ..lazy import Regex
 from ..outline.privacy import is_private
 from .agendas import AROUND
 from .asides import both_shown
-from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, says_no, says_only_yes, taken_up
+from .answers import TODO_OR_NOTE, WHICH, before_it, day_beside, filled_in, says_no, says_only_yes, taken_up
+from .birthdays import with_birth_date
 from .captures import Request, decline, repeated_parts, say
 from .command import Command
 from .dates import NoSuchDate, say_day
@@ -84,7 +85,8 @@ def from_now(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/grammar.ipynb #8653040d
 def from_day(request: Request, around: Surroundings) -> dict | None:
     "The task for a request that counts from a day in the notes: “remind me a week before Ana's birthday to buy a gift”."
-    dated = day_beside(request, around)
+    dated = before_it(request, around) or day_beside(request, around)
+    if isinstance(dated, dict) and (born := with_birth_date(request.text, around, request.today)): dated = born
     return read_as(dated, request, around) if isinstance(dated, str) else dated
 
 # %% ../../nbs/reflex/grammar.ipynb #dedc9009
@@ -208,7 +210,7 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
     "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
     text = text if unfit(text) else in_quotes(text, around)
-    if unfit(text) or pasted(text) or begun_anew(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
-        return None
+    if unfit(text) or pasted(text) or begun_anew(text) or in_sequence(request := Request.of(text, today), around) is not None: return None
+    if (before_it(request, around) or day_beside(request, around)) is not None: return None
     call = as_spelt(in_own_inbox(exact_call(text, today, around), text, around), around)
     return call if lies_elsewhere(call, text, around) is None else None

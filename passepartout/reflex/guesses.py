@@ -43,7 +43,7 @@ def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -
 
 # %% ../../nbs/reflex/guesses.ipynb #c00ccd37
 _DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|should|must|will|would|get|got|be|if|when|until)\b", re.I)
-_STATED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been"
+_STATED = Regex(r"(?!(?:what|who|whos|whose|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been"
                 r"|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+"
                 r"|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
 _PAST = frozenset("out back over took did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
@@ -61,6 +61,8 @@ _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(
 _INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:should|ought\s+to|want\s+to|wanted\s+to|need\s+to|(?:have\s+)?got\s+to|gotta|have\s+to|must|better|had\s+better)\s+(?:still\s+|really\s+|also\s+)*(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _IS_ON = Regex(r"(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?=\S)", re.I)
 _WITHOUT_ME = Regex(r"(\w+)(?:\s+(?:out|back|up|in|off|down|away))?\s+(?:the|my|our)\s+(.{2,80})", re.I)
+_HAPPENED = Regex(r"(?!.*\s(?:is|are|was|were|been|be|i|we|has|have|had)\s)(?!(?:what|who|when|it|that|this|i|we|you|he|she|they|not|nobody|nothing|no)\b)(?:the\s+|my\s+|our\s+)?([^,:;]{2,60}?)\s+(?:already\s+|just\s+)?(\w+)(?:\s+already)?", re.I)
+_ALSO = frozenset("out back over did read made gave wrote brought ready written took".split())         # ends other sentences as well
 _REMINDED = Regex(r"^(?:please\s+)?(?:remind\s+(?:me|us)\s+(?:to|about|of)|(?:i|we)\s+(?:(?:still|also|really)\s+)?(?:(?:need|have|want|ought)\s+to|must|should))\s+", re.I)
 _GOES_ON = frozenset("of to until till and or - – bis is are was were will would works suits".split())
 _WHERE = frozenset("in at with for about bei im mit".split())
@@ -71,7 +73,7 @@ def stated(request: Request) -> str | None:
     "The command that a statement seems to ask for: “the bins are out”, “I paid the rent”, “lisbon is waiting”, “dentist moved to monday”."
     line = request.text.strip().rstrip("!. ").replace("’", "'")
     if len(line) > 160 or "?" in request.text: return None
-    if found := _AT_NOW.fullmatch(line): return f"move {found[1]} to {found[2]}"
+    if found := _AT_NOW.fullmatch(line): return f"reschedule {found[1]} at {found[2]}" if found[2].isdigit() else f"move {found[1]} to {found[2]}"
     if (found := _DEADLINE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[2])), request.today): return f"set the deadline of {found[1]} to {found[2]}"
     if (found := _DUE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[3])), request.today):
         return f"set the deadline of {found[1]} to {found[3]}" if found[2].lower() == "due" else f"schedule {found[1]} for {found[3]}"
@@ -80,6 +82,7 @@ def stated(request: Request) -> str | None:
     if (found := _CALLED_OFF.fullmatch(line)) and read_span(words_of(when := found[2] or found[4]), request.today): return f"skip {found[1] or found[3]} {when}"
     if found := _GIVEN_UP.fullmatch(line): return f"cancel {found[1]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
+    if (found := _HAPPENED.fullmatch(line)) and found[2].lower() in _PAST - _ALSO and not _DOUBTFUL.search(line): return f"done {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
     if not (found := _STATED.fullmatch(line)) or _DOUBTFUL.search(line): return None
@@ -93,12 +96,15 @@ def stated(request: Request) -> str | None:
     return f"mark {thing} as {verb}" if verb in STATE_WORDS else None
 
 # %% ../../nbs/reflex/guesses.ipynb #5ec41eb7
+_OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b)", re.I)
+
 def dated_task(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
     if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
+    if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
     if words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
     if few := on_each_day(days_at_the_end(" ".join(words))) or in_turns(" ".join(words), request.today): return few
     letter, bare = take_priority(" ".join(words))

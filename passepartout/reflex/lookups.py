@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reflex/lookups.html.md"""
 
 # %% auto #0
 __all__ = ['VAGUE', 'MOST_CHOICES', 'ENDING', 'Outcome', 'NotesChanged', 'Surroundings', 'name_of', 'node_at', 'Match', 'rank_of',
-           'is_clear', 'look_up', 'file_meant', 'upper_headings', 'headings_for', 'names_it', 'resembles', 'Question',
-           'question']
+           'is_clear', 'on_its_day', 'look_up', 'file_meant', 'upper_headings', 'headings_for', 'names_it', 'resembles',
+           'Question', 'question']
 
 # %% ../../nbs/reflex/lookups.ipynb #e6f79aec
 import re
@@ -26,7 +26,8 @@ from ..lazy import Regex
 from ..outline.privacy import is_private
 from ..org import Node, Outline
 from .command import Command
-from .dates import say_day
+from .dates import NoSuchDate, say_day, words_of
+from .spans import read_span
 from ..records import record
 from ..search import fold
 from ..targets import (FILLERS, Place, files_called, files_holding, fits, has_ident, places_of, read_target, read_words,
@@ -113,11 +114,25 @@ def is_clear(text: str, rank: int) -> bool:
     long = [w for w in words if len(w.strip()) > 2 or not w.startswith(" ")]
     return rank == 0 or bool(long) and (rank == 1 or len(long) == len(words))
 
+# %% ../../nbs/reflex/lookups.ipynb #82d104c3
+_ON_A_DAY = Regex(r"(?P<name>\S.*?)\s+(?:on\s+)?(?P<day>(?:this\s+|next\s+)?(?:\w+day|today|tomorrow)|(?:on\s+)?(?:the\s+)?\d[\w.]{0,9}(?:\s+[a-z]{3,9})?)", re.I)
+
+def on_its_day(around: Surroundings, command: Command, today: date, spared: Callable[[Place], bool] | None) -> Match | None:
+    "What *my shift on saturday* means, where several are called so: those of that day. `None` where there is no such day in the words, or nothing on it."
+    said = _ON_A_DAY.fullmatch(command.target[:200])
+    try: span = read_span(words_of(said["day"].removeprefix("on ")), today) if said else None
+    except NoSuchDate: return None
+    if span is None: return None
+    named = headings_for(around, replace(command, target=_ARTICLES.sub("", said["name"])), today, spared)
+    then = tuple(place for place in named.places if place.day and span.start <= place.day <= span.end) if named.kind in ("one", "several") else ()
+    return Match("one" if len(then) == 1 else "several", then, max(1, named.rank)) if then else None
+
 # %% ../../nbs/reflex/lookups.ipynb #8ca4f5ba
 def look_up(around: Surroundings, command: Command, today: date, spared: Callable[[Place], bool] | None = None) -> Match:
     "What the words of a command mean."
     if command.args.get("file"): return file_meant(around, command.target)
     found, text = headings_for(around, command, today, spared), command.target
+    if found.kind in ("alike", "none") and (dated := on_its_day(around, command, today, spared)): return dated
     if command.wants and found.rank == 0: return found
     meant = file_meant(around, text)
     if found.rank and meant.rank and _ARTICLES.match(text):

@@ -62,8 +62,9 @@ _NAMED = (
     (r"(?:clean up|tidy up|tidy|sort|sort out|process|empty|triage|go through) (?:my |the )?inbox", "what is in my inbox"),
     (r"(?:did|have) (?:i|we) (?:already )?(?:pay|paid|call|called|send|sent|book|booked|buy|bought|order|ordered|finish|finished|return|returned"
      r"|write|written|fix|fixed|renew|renewed|clean|cleaned|answer|answered) (?:the |my |our )?(?P<what>.+?)(?: yet| already)?", "is {what} done?"),
+    (r"(?P<what>(?:the |number |no\.? ?)?(?:first|second|third|fourth|fifth|sixth|last|\d{1,2}(?:st|nd|rd|th)?)(?: (?:one|task|thing))?) (?:is|was|are) (?:already |now )?(?:done|finished|completed)", "done {what}"),
     (r"(?:the )?(?P<who>[\w' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
-    (r"(?!(?:his|hers|its|this|whats|wheres|whos|yes|ours|yours|theirs|plus|thanks|less)\b)(?P<who>[\w-]{2,30}?[^\W\d_s])s (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
+    (r"(?!(?:his|hers|its|this|whats|wheres|whos|yes|ours|yours|theirs|plus|thanks|less)\b)(?P<who>(?:[\w-]{2,30} )?[\w-]{1,30}?[^\W\d_s])s (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
     (r"(?:the )?(?P<what>phone|mobile|e-?mail(?: address)?|address) (?:of|for) (?P<who>.+)", "what do my notes say about {who} {what}"),
     (r"(?:under|below|beneath) (?:the |my |our )?(?P<what>[^:]{2,60}?),? (?:please )?(?:add|put|write):? (?P<words>[^:]+)", "add a task under {what}: {words}"),
     (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"),
@@ -84,7 +85,7 @@ _CHANGED = (
     (r"(?:set|put|change|shift) (?P<words>it|that|this|.{2,60}?) (?:to|for|on) (?P<when>(?:next )?\w+day(?: (?:at )?[\d:.]{1,5}(?: ?[ap]m)?)?"
      r"|tomorrow|today|next week|\d{1,2}\.\d{1,2}\.?(?:\d{2,4})?)", "move {words} to {when}"),
     (r"(?P<what>.{2,60}?) (?:should|has to|needs to|must) (?:be|go|move) (?:on |to |at )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow|[\d:.]{1,5}(?: ?[ap]m)?)(?: instead)?", "move {what} to {when}"),
-    (r"(?!.+ (?:is|are|was) )(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"),
+    (r"(?!.+ (?:is|are|was) )(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "reschedule {what} at {when}"),
     (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:(?:is|are) )?(?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
     (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
     (r"deadline (?!of |for |is )(?P<what>.{2,80}?),? (?:(?:on|by) )?(?P<when>(?:next )?\w+day|tomorrow|today|\d{1,2}\.? [a-z]{3,9}|[a-z]{3,9} \d{1,2}|\d{4}-\d\d-\d\d)", "set the deadline of {what} to {when}"),
@@ -119,9 +120,11 @@ FORMS = tuple([(Regex(pattern, re.I), english) for pattern, english in (*_DUE, *
 NOT_NAMES = frozenset("help export import print delete priority share count hide sort my the all a an no any some more to todo task new our your this that it what which".split())
 
 # %% ../../nbs/reflex/paraphrases.ipynb #fa5cdc16
+_NO_APOSTROPHE = Regex(r"^(what|who|where|when|how)s(?=\s)", re.I)          # whats left
+
 def paraphrased(text: str) -> Iterator[str]:
     "What a sentence may mean, as sentences that have a form; the likeliest first."
-    line = " ".join(text.replace("’", "'").split()).rstrip("?!. ")
+    line = _NO_APOSTROPHE.sub(r"\1's", " ".join(text.replace("’", "'").split()).rstrip("?!. "))
     if not line or len(line) > 200 or "\n" in text.strip(): return
     for pattern, english in FORMS:
         if not (found := pattern.fullmatch(line)): continue

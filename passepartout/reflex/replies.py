@@ -105,7 +105,7 @@ ANSWERS = (
      "You're welcome."),
     (frozenset(("nothing else", "nothing more", "that's all", "that is all", "that's it", "bye", "goodbye", "good night", "see you", "exit", "quit")), say,
      "Goodbye. In the chat, Ctrl-D or /quit closes it."),
-    (frozenset(("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead")), decline,
+    (frozenset(("yes", "no", "ja", "jo", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead")), decline,
      "No question of mine is open: please say the whole request. An approval is given with its code, by /approve in the chat."),
     (frozenset(("wait", "no wait", "wait a moment", "wait a minute", "hold on", "hang on", "one moment", "warte", "warte mal", "moment", "moment mal")), say,
      "I wait for your next sentence. What was changed last is taken back by /undo in the chat, or by passepartout undo."),

@@ -21,7 +21,7 @@ from ..outline.privacy import is_private
 from .agendas import AROUND, agenda, my_days
 from .asides import aside
 from .answers import EACH_LINE, EITHER, TODO_OR_NOTE, fit_to_be_each, how_long, is_it_done, is_it_then, when_is, words_kept
-from .birthdays import birthdays, told_birthday
+from .birthdays import birthdays, told_birthday, until_birthday
 from .captures import Request, capture, decline, placed, say, tool_call
 from .command import Command
 from .dates import NoSuchDate
@@ -143,11 +143,13 @@ def boxes_of(name: str, around: Surroundings, today: date) -> dict | None:
 _LIST_SEEN = Regex(r"(?:what(?:'?s|\s+is)(?:\s+(?:still|left|open|missing))*\s+on|show(?:\s+me)?|read|open)\s+((?:the|my|our)\s+[^:\n\"“”]{2,60}?\blist)\W*", re.I)
 _PUT_ON = Regex(r"Added the item “[^“”\n]{1,200}” to “([^“”\n]{2,80})” in .*|You asked to add the item .*", re.S)
 
+_TOLD_TO_PUT = Regex(r"(?:please\s+)?(?:add|put)\s(?:.{1,120}\s)?(?:to|on|onto)\s+((?:(?:the|my|our)\s+)?[\w' -]{2,60}\blist)(?:\s*:.*)?", re.I)
 _PUT_OFFERED = Regex(r"Did you mean “add [^“”\n;]{1,200} to (?:the )?([^“”\n;]{2,80})”\? Say “yes”", re.I)
 
 def list_spoken_of(said: str, told: str) -> str | None:
     "The name of the list that a sentence asked to see, or that its answer says something was put on."
-    found = (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200]), _PUT_OFFERED.match(told[:600]))
+    found = (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200]), _PUT_OFFERED.match(told[:600]),
+             _TOLD_TO_PUT.fullmatch(said.strip().rstrip("!.")[:200]) if told.startswith("Added “") else None)
     return next((seen[1] for seen in found if seen and seen[1]), None)
 
 _THE_LIST = Regex(r"(?:(?:and|ok|so)\s+)?what(?:'?s|\s+is)(?P<left>(?:\s+(?:still|left|open|missing|unchecked))*)(?P<where>\s+(?:on|in|from)\s+(?:(?:the|my|our)\s+list|it|there))?", re.I)
@@ -157,8 +159,8 @@ def on_the_list(request: Request, around: Surroundings) -> dict | None:
     found = _THE_LIST.fullmatch(request.plain) if len(request.text) < 100 else None
     if not found or not (found["left"] or found["where"]): return None
     named = found["where"] is not None and found["where"].lower().endswith("list")
-    spoken = next(filter(None, (list_spoken_of(*turn) for turn in reversed(around.earlier[-6 if named else -1:]))), None)
-    if spoken is None and not named: return None
+    spoken = next(filter(None, (list_spoken_of(*turn) for turn in reversed(around.earlier[-6 if found["where"] else -1:]))), None)
+    if spoken is None and not named: return decline(f"Which list is “{found['where'].split()[-1]}”? Say its name, for example: what is left on the shopping list") if found["left"] and found["where"] else None
     called = [spoken] if spoken else with_fallback(lambda around: lists_in(around, request.today), around)
     if not isinstance(called, list): return called
     if len(called) == 1:
@@ -199,7 +201,7 @@ def whats_in(request: Request, around: Surroundings) -> dict | None:
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, finish_by, edit, unknown_file, under_a_heading,
                            under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
 LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, which_notes, page_to_read, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
-                             *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, how_long, when_is, is_it_then, is_it_done,
+                             *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, until_birthday, how_long, when_is, is_it_then, is_it_done,
                              alone(recent), inbox, whats_in, alone(find), look, alone(journal_of_today), by_words)
 
 
