@@ -167,11 +167,17 @@ def test_working_days_and_days_of_the_notes_are_counted_from(text, day):
     assert found["payload"]["args"]["scheduled"] == day, found
 
 
-@pytest.mark.parametrize("text, told", [("remind me a week before the concert to sing", "Which of these days"), ("remind me a week before the bank to pay", "That is over"), ("todo pack a week before the submarine", "no heading called “the submarine” has a date"),
-                                        ("what is due today? when is the bank?", "one question at a time"), ("when is Ana's birthday and who is Ana?", "Ask first: when is Ana's birthday?")])
+@pytest.mark.parametrize("text, told", [("remind me a week before the concert to sing", "Which of these days"), ("remind me a week before the bank to pay", "That is over"), ("todo pack a week before the submarine", "no heading called “the submarine” has a date"),])
 def test_what_is_not_clear_about_days_and_questions_is_said(text, told):
     around = Surroundings(lambda: [parse_org(BIRTHDAY, "a.org")])
     assert told in understand(text, date(2026, 11, 19), around)["payload"]["text"] and exact_form(text, date(2026, 11, 19), around) is None
+
+
+@pytest.mark.parametrize("text, told", [("what is due today? when is the bank?", "“Bank” (a.org:5): Monday 2 November 2026"), ("when is Ana's birthday and who is Ana?", "“Ana's birthday” (a.org:1): due Thursday 3 December 2026")])
+def test_a_date_and_a_look_asked_for_in_one_line_are_both_answered(text, told):
+    around = Surroundings(lambda: [parse_org(BIRTHDAY, "a.org")])
+    steps = understand(text, date(2026, 11, 19), around)["payload"]["steps"]
+    assert [step["be"] for step in steps if "let" in step] == [told + ", every year" * ("Ana" in text)] and {step["call"] for step in steps if "call" in step} <= {"org-agenda", "org-find"}
 
 
 def test_what_is_counted_from_the_notes_is_nobodys_exact_word():
