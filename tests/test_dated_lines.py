@@ -38,6 +38,17 @@ def test_the_section_around_a_date_in_a_list_can_be_shown(tmp_path):
     assert first.startswith("misc.md, lines 1-5") and second.startswith("a.org, lines 2-4"), (first, second)
 
 
+@pytest.mark.parametrize("asked, told", [("when is the dentist?", "“Dentist” (misc.md:3): Friday 20 November 2026 10:00"), ("is the dentist on friday?", "Yes. “Dentist” (misc.md:3)"), ("when do I buy tickets", "“buy tickets” (a.org:4): Sunday 22 November 2026")])
+def test_the_day_of_a_line_can_be_asked_for(tmp_path, asked, told):
+    (answer,), _ = play(tmp_path, NOTES, asked)
+    assert answer.startswith(told), answer
+
+
+def test_a_line_of_a_private_note_is_not_named(tmp_path):
+    (answer,), _ = play(tmp_path, {"p.md": "---\ntags: [personal]\n---\n- Oncologist <2026-11-20 Fri 10:00>\n"}, "when is the oncologist?")
+    assert "“Oncologist”" not in answer, answer
+
+
 lines = st.lists(st.sampled_from(["- Dentist <2026-11-20 Fri 10:00>", "- ", "-", "  <2026-11-20 Fri>", "  more <2026-11-21 Sat>--<2026-11-23 Mon>", "* Roof", "* <2026-11-20 Fri>", "** TODO Tell Pohl", "# Roof", "1. one <2026-11-22 Sun +1d>",
                                   "", "Barber <2026-11-20 Fri>", "| a | <2026-11-20 Fri> |", "    + deep <2026-11-20 Fri>", "- [ ] box 📅 2026-11-20", "- [X] box <2026-11-20 Fri>", "SCHEDULED: <2026-11-20 Fri>", "- a <2026-11-20 Fri> b <2026-11-21 Sat> c",
                                   "#+BEGIN_SRC\n- x <2026-11-20 Fri>\n#+END_SRC", "- <2026-11-20 Fri>", "\t- tab <2026-11-20 Fri>", "- #personal x <2026-11-20 Fri>", ":PROPERTIES:\n:X: <2026-11-20 Fri>\n:END:"]), max_size=12).map("\n".join)

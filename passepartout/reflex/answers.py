@@ -27,6 +27,7 @@ from .spans import Span, read_span
 from .whens import day_of_time, read_hours
 from .edits import PRONOUNS, referent, with_fallback, ask_which
 from .germandays import in_english_days
+from .linedates import lines_called
 from .lookups import ENDING, Surroundings, is_clear, look_up, name_of, node_at, rank_of
 from .reminders import is_only_a_time
 from ..outline.privacy import is_private
@@ -104,7 +105,7 @@ def dated_places(words: str, around: Surroundings, today: date) -> list[tuple[Pl
         return [(place, found)] if place is not None and (found := dates_of(place, around)) else []
     called = dict.fromkeys((*wholes_called(words, around, today), *headings_called(words, around, today)))
     dated = [(place, found) for place in [*called][:2 * MOST_DATED] if (found := dates_of(place, around))]
-    return [each for each in dated if not any(is_below(each[0], other) for other, _ in dated)][:MOST_DATED]
+    return [each for each in dated or lines_called(words, around) if not any(is_below(each[0], other) for other, _ in dated)][:MOST_DATED]
 
 # %% ../../nbs/reflex/answers.ipynb #f99d5fe8
 def line_about(place: Place, dates: list[Stamp], around: Surroundings, today: date) -> str:
