@@ -69,7 +69,7 @@ def open_roots(settings: Settings) -> list[Root]:
     closed, own = own_places(settings), list(passepartout.__path__)
     try: return [Root(path, closed=closed, own=own) for path in (settings.memex_dir, *settings.workspaces)]
     except (OSError, PathRefused) as error:
-        raise PassepartoutError(f"A folder cannot be opened: {error}. Check its name and its permissions.") from error
+        raise PassepartoutError(str(error) if isinstance(error, PathRefused) else f"A folder cannot be opened: {error}. Check its name and its permissions.") from error
 
 # %% ../nbs/18e_opening.ipynb #48097232
 def open_journal(settings: Settings, where: Any) -> Journal:

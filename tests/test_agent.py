@@ -648,3 +648,12 @@ async def test_what_was_done_while_the_record_could_not_be_written_is_written_as
     journal = Journal.open(path)
     assert {e["state"] for e in journal.effects()} == {"committed"} and journal.verify(whole=True).ok
     journal.close()
+
+
+@pytest.mark.parametrize("place, says", [("state", "holds the agent's own record, keys or settings, and cannot be opened to it. Name another one in the settings."), ("nowhere", "(no such file or directory). Create it, or name another one in the settings.")])
+async def test_a_workspace_that_cannot_be_one_is_told_in_one_sentence(tmp_path, place, says):
+    for each in ("memex", "state"): (tmp_path / each).mkdir()
+    if place == "state": await (await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache")).close()
+    with pytest.raises(PassepartoutError) as told:
+        await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", workspaces=(str(next(tmp_path.rglob("journal.owners")).parent if place == "state" else tmp_path / place),))
+    assert told.value.message.endswith(says) and told.value.message.startswith("The folder ")

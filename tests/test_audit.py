@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from passepartout.consent.grants import Grant, Grants
 from passepartout.journal import ApprovalGone, Journal, JournalError
-from passepartout.storage.ledger import is_after_break, whole_since
+from passepartout.storage.ledger import is_after_break, outlived, whole_since
 
 NOW = [1000.0]
 
@@ -386,6 +386,24 @@ def test_states_of_an_approval(home):
     NOW[0] = 1000.0
     assert journal.approvals("approved", session="main")[0]["id"] == "a2" and journal.approvals("approved", session="x") == []
     use(journal, "a2")
+
+
+@pytest.mark.parametrize("later, over", [([(1599.9, "t")], False), ([(1600.0, "t")], True), ([(940.0, "t")], False), ([(939.9, "t")], True), ([(1200.0, "t"), (900.0, "u")], True),
+                                         ([(900.0, "t"), (1200.0, "t")], False), ([(900.0, ""), (1200.0, "")], True), ([(1700.0, "t"), (1200.0, "t")], True)])
+def test_what_the_records_since_say_about_the_time_of_something(home, later, over):
+    "A request writes its first records late, and its last one says when; what belongs to none says so for itself. Nothing is looked through twice."
+    NOW[0] = 1000.0
+    journal = opened(home)
+    ask_and_approve(journal)
+    seq = journal.approval("a1")["seq"]
+    assert not outlived(journal, seq, 1000.0, 1600.0) and journal.looked[seq] == journal.seq
+    batches = {turn: journal.batch("other", turn) for _, turn in later}
+    for at, turn in later:
+        NOW[0] = at
+        batches[turn].record("note", {"n": at})
+    for batch in batches.values(): batch.commit_now()
+    assert outlived(journal, seq, 1000.0, 1600.0) is over
+    journal.close()
 
 
 @pytest.mark.parametrize("answered", [False, True])

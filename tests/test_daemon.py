@@ -240,6 +240,19 @@ async def test_strangers_on_the_port_have_little_room_and_little_time(house):
     assert b"from 1 to 4,096 are read" in await asyncio.wait_for(big.reader.read(), 5)
 
 
+async def test_a_stranger_who_sends_one_blank_after_the_other_has_no_more_time(house):
+    "Each blank began the time anew: 4,096 of them, one every few seconds, kept a place for hours."
+    daemon = await house(Limits(hello_s=0.3), port=0)
+    dripping = Client(*await asyncio.open_connection("127.0.0.1", daemon.port))
+    async def drip():
+        while True:
+            dripping.writer.write(b"\n")
+            await asyncio.sleep(0.05)
+    task = asyncio.create_task(drip())
+    try: assert b"Nothing was said" in await asyncio.wait_for(dripping.reader.read(), 10)
+    finally: task.cancel()
+
+
 async def test_floods_are_slowed_and_cost_the_others_little(house):
     daemon = await house(Limits(rate=200, burst=50))
     witness, flood = await daemon.unix(), await daemon.unix()

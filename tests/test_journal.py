@@ -725,6 +725,17 @@ def test_nobody_joins_in_where_the_file_is_another_one_than_a_process_that_runs_
     finally: away(holder)
 
 
+def test_what_a_killed_process_or_an_older_program_left_keeps_nobody_from_joining_in(small):
+    owners = small.with_suffix(".owners")
+    (owners / "killed").write_text("1:2 4711")
+    held = [file_room.claim(owners, "older"), file_room.claim(owners, "same", small)]
+    Journal.open(small).close()
+    held.append(file_room.claim(owners, "other", small.with_suffix(".key")))
+    with pytest.raises(JournalError, match=f"that process {os.getpid()} has open"): Journal.open(small)
+    for each in held: os.close(each)
+    Journal.open(small).close()
+
+
 ELSEWHERE = "import sys; from passepartout.storage.store import Store; Store.open(sys.argv[1]).close()"
 ELSEWHERE_SMALL = "import sys; from pathlib import Path; from passepartout.databases import open_private; open_private(Path(sys.argv[1]), 'CREATE TABLE t(x);', OSError()).close()"
 

@@ -24,7 +24,6 @@ def _from_top(root: Root, text: str) -> str:
     parts, above = text.split("/"), root.path.split("/")
     while parts and parts[0] in ("", ".", ".."):
         if parts.pop(0) == "..": above = above[:-1] or [""]
-        elif not parts: break
     return "" if "/".join(above) == root.path else "/".join([*above, *parts])
 
 # %% ../../nbs/confinement/11_resources.ipynb #245abcb1

@@ -59,12 +59,13 @@ class Bucket:
 async def drive(steps: Generator[int, Any, Any], reader: asyncio.StreamReader, idle_s: float, whole_s: float, big: asyncio.Semaphore,
                 big_chars: int) -> Any:
     "Run `steps` on a stream. FramingError when the time is over, and whatever the steps raise."
-    data, held, ends = None, False, None
+    data, held, ends, now = None, False, None, asyncio.get_running_loop().time
+    silent = now() + idle_s
     try:
         while True:
             want = steps.send(data)
-            if data is not None and not data.isspace() and ends is None: ends = asyncio.get_running_loop().time() + whole_s
-            async with asyncio.timeout_at(ends) if ends is not None else asyncio.timeout(idle_s):
+            if data is not None and not data.isspace() and ends is None: ends = now() + whole_s
+            async with asyncio.timeout_at(silent if ends is None else ends):
                 if want > big_chars and not held: held = await big.acquire()
                 try: data = await reader.readexactly(want)
                 except asyncio.IncompleteReadError as end: data = end.partial
