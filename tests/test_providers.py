@@ -659,6 +659,30 @@ async def test_a_provider_that_asks_for_a_pause_gets_it_also_from_the_next_proce
         assert state.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("cascade", ["busy", "busy,reflex", "broken,busy,reflex"])
+async def test_a_model_that_asks_for_a_moment_is_asked_again_before_there_is_no_other(tmp_path, cascade):
+    slow_down = reply({}, "429 Too Many Requests", more="retry-after-ms: 60\r\n")
+    async with serving(slow_down, says("here I am")) as busy, serving(reply({}, "500 Internal Server Error")) as broken:
+        async with agent_on(tmp_path, provider_cascade=cascade, provider_urls=f"busy={busy.url}, broken={broken.url}", provider_models="busy=x, broken=y") as agent:
+            assert (await agent.handle("tell me something new")).text == "here I am"
+        assert len(busy.asked) == 2 and len(broken.asked) == cascade.count("broken")
+
+
+@pytest.mark.parametrize("wait, asked", [("retry-after-ms: 60", 2), ("retry-after: 9", 1), ("x-nothing: 1", 1)])
+async def test_a_model_is_asked_once_more_and_not_for_ever_and_not_after_a_long_pause(tmp_path, wait, asked):
+    async with serving(reply({}, "429 Too Many Requests", more=f"{wait}\r\n")) as busy:
+        async with agent_on(tmp_path, provider_cascade="busy", provider_urls=f"busy={busy.url}", provider_models="busy=x") as agent:
+            answer = await agent.handle("tell me something new")
+        assert len(busy.asked) == asked and answer.text.count("busy:") == 1 and "too many questions" in answer.text
+
+
+async def test_another_model_is_asked_before_anybody_waits(tmp_path):
+    async with serving(reply({}, "429 Too Many Requests", more="retry-after-ms: 60\r\n")) as busy, serving(says("here I am")) as good:
+        async with agent_on(tmp_path, provider_cascade="busy,good", provider_urls=f"busy={busy.url}, good={good.url}", provider_models="busy=x, good=y") as agent:
+            assert (await agent.handle("tell me something new")).text == "here I am"
+        assert len(busy.asked) == 1
+
+
 async def test_when_all_fail_the_person_is_told_which_failed_how(tmp_path, monkeypatch):
     monkeypatch.setenv("ONE_API_KEY", KEY)
     async with serving(reply({"error": {"message": f"bad key {KEY}"}}, "401 Unauthorized")) as one:
