@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/modelanswer.html.md"""
 
 # %% auto #0
 __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'is_list', 'in_fence', 'markdown_strip', 'plist_keywords_normalize',
-           'is_plist_like', 'amid_words', 'no_answer', 'parse_json', 'unreadable', 'parse_proposal', 'message_action']
+           'is_plist_like', 'amid_words', 'no_answer', 'parse_json', 'unreadable', 'parse_proposal', 'message_amid',
+           'message_action']
 
 # %% ../nbs/15c_modelanswer.ipynb #e0252412
 import re
@@ -15,7 +16,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .lazy import Regex
-from .messages import MESSAGE, SYNTAX_ERROR, Action, Signal, folded
+from .messages import MESSAGE, SYNTAX_ERROR, Action, Signal, folded, pick
 from .perceive import without_fields
 from .plist import Keyword, Plist, Symbol, read_plist
 from .verify import brief
@@ -107,6 +108,7 @@ def parse_proposal(text: str) -> Action | Signal:
     "The action in a model's answer, or a `syntax-error` signal that says what is wrong with it."
     stripped = text.strip() if amid_words(text) else markdown_strip(text)
     if stripped.startswith(("{", "[{")): return parse_json(stripped)
+    if not stripped.startswith("(") and (said := message_amid(text)) is not None: return message_action(said)
     if not stripped.startswith("("): return message_action(text.strip()) if (why := no_answer(text.strip()) or no_answer(stripped)) is None else unreadable(stripped, why)
     try:
         value = read_plist(stripped)
@@ -115,6 +117,17 @@ def parse_proposal(text: str) -> Action | Signal:
             raise PassepartoutError("A proposal is ONE property list such as (:TYPE :REQUEST :PAYLOAD (…)), not a list of other things.")
         return Action.of(value if PROPOSAL_CLAIMS.isdisjoint(map(folded, value)) else without_fields(value, PROPOSAL_CLAIMS))
     except PassepartoutError as error: return unreadable(stripped, error)
+
+# %% ../nbs/15c_modelanswer.ipynb #8d193189
+def message_amid(text: str) -> str | None:
+    "The words around one proposal in JSON in a fence, with its text in its place, where that is a message to the person; `None` for every other text."
+    pieces = text.strip().split("```")
+    if len(pieces) != 3 or not (inner := LANGUAGE.sub("", pieces[1], count=1).strip()).startswith("{"): return None
+    around = [piece.strip() for piece in pieces[::2]]
+    if any(_PROPOSED.search(piece) for piece in around): return None
+    action = parse_json(inner)
+    if not isinstance(action, Action) or pick(action.payload, "action") is not MESSAGE: return None
+    return "\n\n".join(filter(None, (around[0], str(pick(action.payload, "text")), around[1])))
 
 # %% ../nbs/15c_modelanswer.ipynb #d739c7f0
 def message_action(text: str) -> Action:

@@ -1409,3 +1409,8 @@ def test_what_else_a_student_says(tmp_path, line, said):
 def test_a_task_that_is_done_a_week_earlier_may_be_one_of_today(tmp_path):
     (answer,), files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-26 Thu 14:30>\n"}, "move dentist a week earlier")
     assert "<2026-11-19 Thu 14:30>" in files["a.org"], answer
+
+
+def test_where_a_file_goes_on_is_told_in_the_words_of_people_also_beside_something_else(tmp_path):
+    answers, _ = play(tmp_path, STUDENT, "done call landlord; what is on the shopping list?", "what is due tomorrow and what is on the shopping list", "what's on the shopping list")
+    assert all("more lines: “read lists.org from line 5”" in answer and "read on with" not in answer for answer in answers), answers

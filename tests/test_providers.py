@@ -25,7 +25,8 @@ from passepartout.providers.failures import cost_nothing
 from passepartout.providers.gemini import Gemini
 from passepartout.providers.ollama import Ollama
 from passepartout.providers.openai_compatible import OpenAICompatible
-from passepartout.providers.proposals import printed_proposal, proposal_schema, proposal_text
+from passepartout.messages import Signal
+from passepartout.providers.proposals import printed_proposal, proposal_schema, proposal_text, told_in_json
 from passepartout.providers.wire import Provider
 from passepartout.modelanswer import parse_proposal
 from passepartout.redaction.secrets import Secret, Vault
@@ -629,7 +630,7 @@ async def test_a_model_is_told_where_an_argument_and_a_reason_have_their_place(t
     async with serving(says(flat), says(deep), says("It is dry.")) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
         assert str(await agent.handle("what do we know about the roof")) == "It is dry."
         told = [body["messages"][0]["content"].split("REJECTED: ")[1].split("\n")[0] for _, body in server.asked[1:]]
-        assert told[0].endswith("Arguments of the tool stand within :ARGS.") and told[1].endswith("The explanation stands beside them.")
+        assert told[0].endswith("Arguments of the tool stand within “args”.") and told[1].endswith("The explanation stands beside them.")
 
 
 async def test_a_model_that_only_thought_has_not_answered(tmp_path):
@@ -657,6 +658,30 @@ async def test_a_provider_that_asks_for_a_pause_gets_it_also_from_the_next_proce
         assert len(busy.asked) == 1 and len(good.asked) == 4
         state = next((tmp_path / "state").rglob("providers.json"))
         assert state.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("cascade", ["busy", "busy,reflex", "broken,busy,reflex"])
+async def test_a_model_that_asks_for_a_moment_is_asked_again_before_there_is_no_other(tmp_path, cascade):
+    slow_down = reply({}, "429 Too Many Requests", more="retry-after-ms: 60\r\n")
+    async with serving(slow_down, says("here I am")) as busy, serving(reply({}, "500 Internal Server Error")) as broken:
+        async with agent_on(tmp_path, provider_cascade=cascade, provider_urls=f"busy={busy.url}, broken={broken.url}", provider_models="busy=x, broken=y") as agent:
+            assert (await agent.handle("tell me something new")).text == "here I am"
+        assert len(busy.asked) == 2 and len(broken.asked) == cascade.count("broken")
+
+
+@pytest.mark.parametrize("wait, asked", [("retry-after-ms: 60", 2), ("retry-after: 9", 1), ("x-nothing: 1", 1)])
+async def test_a_model_is_asked_once_more_and_not_for_ever_and_not_after_a_long_pause(tmp_path, wait, asked):
+    async with serving(reply({}, "429 Too Many Requests", more=f"{wait}\r\n")) as busy:
+        async with agent_on(tmp_path, provider_cascade="busy", provider_urls=f"busy={busy.url}", provider_models="busy=x") as agent:
+            answer = await agent.handle("tell me something new")
+        assert len(busy.asked) == asked and answer.text.count("busy:") == 1 and "too many questions" in answer.text
+
+
+async def test_another_model_is_asked_before_anybody_waits(tmp_path):
+    async with serving(reply({}, "429 Too Many Requests", more="retry-after-ms: 60\r\n")) as busy, serving(says("here I am")) as good:
+        async with agent_on(tmp_path, provider_cascade="busy,good", provider_urls=f"busy={busy.url}, good={good.url}", provider_models="busy=x, good=y") as agent:
+            assert (await agent.handle("tell me something new")).text == "here I am"
+        assert len(busy.asked) == 1
 
 
 async def test_when_all_fail_the_person_is_told_which_failed_how(tmp_path, monkeypatch):
@@ -873,3 +898,30 @@ async def test_a_server_is_asked_what_it_has_and_answers_in_a_sentence():
 async def test_a_server_alone_in_the_cascade_that_drops_a_connection_once_answers_the_request(tmp_path):
     async with serving(b"", says("second answer")) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=x") as agent:
         assert (await agent.handle("tell me something new")).text == "second answer"
+
+
+AMID = 'Sure! Here it is:\n```json\n{"proposal": {"action": "message", "text": "All is well."}}\n```'
+
+@pytest.mark.parametrize("said, told", [
+    (AMID, "Sure! Here it is:\n\nAll is well."), (f"{AMID}\nAnything else?", "Sure! Here it is:\n\nAll is well.\n\nAnything else?"), ('Gladly: {"action": "message", "text": "On Friday."}', None),
+    ('Sure:\n```json\n{"tool": "org-find", "args": {"query": "x"}}\n```', None), ('{"tool": "x"}\n```json\n{"action": "message", "text": "Done."}\n```', None), (f"{AMID}\n```json\n{{}}\n```", None), ('Sure:\n```json\n{"proposal": {"action": "message", "te\n```', None)])
+def test_a_message_amid_words_is_told_with_them_and_a_call_is_not_made(said, told):
+    found = parse_proposal(said)
+    if told is None: assert isinstance(found, Signal) and "text" not in found.payload
+    else: assert found.payload["text"] == told and found.target is None
+
+
+async def test_a_model_that_answers_in_json_hears_of_its_rejection_in_json(tmp_path):
+    bare = json.dumps({"proposal": {"action": "call", "tool": "org-set-todo", "args": {"path": "a.org", "heading": "roof", "state": "done"}}})
+    async with serving(says(bare), says(json.dumps(SAID))) as server:
+        async with agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}", provider_models="near=tiny") as agent:
+            await agent.handle("somehow get on with that whole roof thing for us")
+    prompts = [body["messages"][0]["content"] for _, body in server.asked if body and "messages" in body]
+    told = prompts[-1].partition("PREVIOUS PROPOSAL REJECTED: ")[2].partition("FORM:")[0]
+    assert "“explanation”" in told and ":EXPLANATION" not in told and ":TYPE" not in told and '"tool": "org-set-todo"' in told
+    assert "PREVIOUS" not in prompts[0]
+
+
+def test_what_a_note_says_of_a_rejection_is_left_as_it_is():
+    for text in ("no such thing", "\n\nPREVIOUS PROPOSAL REJECTED: in a note, :EXPLANATION and no end", "\n\nPREVIOUS PROPOSAL REJECTED: x\nIt was: (:TYPE half\nPropose something else, or explain to the person in a message why it cannot be done.\n"):
+        assert told_in_json(text) == text

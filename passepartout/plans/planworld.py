@@ -169,6 +169,9 @@ class Steps(Proposed):
             if outcome is not None and (turn := self.agent.turn_of(signal)) is not None: turn.label = turn.label.join(outcome.label)
             raise self.stop(f"{tool.name} failed: {outcome.payload['message'] if outcome else 'it gave nothing back'}")
         told = str(pick(outcome.payload, "content") or "") if tool.effects.read_only and pick(outcome.payload, "result") is not None else ""
+        if tool.name == "read-file":
+            from passepartout.providers.reflex import for_person
+            told = for_person(told)                                        # read on: in the words of people
         made = result_value(data_of(outcome), outcome.label, tool.returns,
                             joined(v for name, v in args.items() if tool.by_name[name].target and label_of(v) != MODEL))
         return replace(made, told=without_middle(told, MOST_TOLD)) if told else made

@@ -29,7 +29,7 @@ from ..limits import in_thread
 from ..awareness.measure import BYTES, Composed, Measure, Measures, fitting
 from .llama import CONTEXT, problem_with
 from .openai_compatible import OpenAICompatible
-from .proposals import JSON_FORM, proposal_schema
+from .proposals import JSON_FORM, proposal_schema, told_in_json
 from .dialect import Heard, Question, answer_of, take_piece
 from .failures import failure_of, is_too_long, not_that_form
 
@@ -204,7 +204,7 @@ class Ahead(Hearing):
     def question(self, prompt: str, composed: Composed, tokens: int) -> Question:
         "What it is asked, in the form that it takes."
         form = self.dialect.forms[self.form]
-        return Question(prompt, composed.text + (JSON_FORM if form == "schema" else ""), self.path.name, form,
+        return Question(prompt, told_in_json(composed.text) + JSON_FORM if form == "schema" else composed.text, self.path.name, form,
                         proposal_schema(self.tools) if form == "schema" else None, tokens, self.stream, usage=True)
 
     def read_ahead(self, compose: Any) -> threading.Thread:

@@ -6,19 +6,21 @@ Docs: https://example.org/passepartout/providers/proposals.html.md"""
 
 # %% auto #0
 __all__ = ['JSON_FORM', 'TOOL_FORM', 'JSON', 'proposal_schema', 'closed', 'argument', 'plan_forms', 'plan_form', 'can_be_strict',
-           'printed_proposal', 'call_told', 'as_told', 'printed_plan', 'proposal_text', 'proposal_in']
+           'told_in_json', 'as_json', 'printed_proposal', 'call_told', 'as_told', 'printed_plan', 'proposal_text',
+           'proposal_in']
 
 # %% ../../nbs/providers/proposals.ipynb #cd8fc06b
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..conditions import PassepartoutError
 from ..net.eventstream import read_json
 from ..lazy import Regex
 from ..frozen import Text
-from ..plist import write_plist
-from ..tools import Parameter, Tool
+from ..plist import Keyword, read_plist, write_plist
+from ..tools import CALL_FORM, Parameter, Tool
 
 # %% ../../nbs/providers/proposals.ipynb #bd91b0f4
 def proposal_schema(tools: Iterable[Tool], strict: bool = False, loops: bool = True) -> dict:
@@ -99,6 +101,29 @@ or {"proposal": {"action": "plan", "explanation": "<why>", "steps": [{"call": "<
 TOOL_FORM = """
 
 FORM: In place of printing a property list, call the function `propose` with the proposal as its argument."""
+
+# %% ../../nbs/providers/proposals.ipynb #19dcf17e
+_REJECTED, _ITS_END = "\n\nPREVIOUS PROPOSAL REJECTED: ", "why it cannot be done.\n"
+_WAS = Regex(r"^It was: (\(:TYPE .*?\))\n(?=Besides: |It is called so:|One proposal at|Put that right|Propose something)", re.S | re.M)
+
+def told_in_json(prompt: str) -> str:
+    "A system prompt for a model that answers in JSON: what it says of a rejected proposal, in the words of that form."
+    before, found, told = prompt.rpartition(_REJECTED)
+    told, end, after = told.partition(_ITS_END)
+    if not found or not end: return prompt
+    told = _WAS.sub(lambda was: f"It was: {as_json(was[1])}\n", told, 1).replace(CALL_FORM, "")
+    return f"{before}{found}{told.replace(':EXPLANATION', '“explanation”').replace(':ARGS', '“args”')}{end}{after}"
+
+def as_json(printed: str) -> str:
+    "A printed proposal as the JSON that stands for it; what is no call and no message is returned as it is."
+    try: payload = _plainly(read_plist(printed))["payload"]
+    except (PassepartoutError, KeyError, TypeError, RecursionError): return printed
+    if str(payload.get("action")).lower() not in ("call", "message"): return printed
+    return json.dumps({"proposal": {**payload, "action": str(payload["action"]).lower()}}, ensure_ascii=False)
+
+def _plainly(value: Any) -> Any:
+    if isinstance(value, Mapping): return {str(key).lstrip(":").lower(): _plainly(each) for key, each in value.items()}
+    return [_plainly(each) for each in value] if isinstance(value, list) else str(value).lstrip(":") if isinstance(value, Keyword) else value
 
 # %% ../../nbs/providers/proposals.ipynb #0b6983ac
 def printed_proposal(value: Any) -> str:

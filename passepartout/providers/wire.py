@@ -28,7 +28,7 @@ from .ahead import Beforehand, ReadsAhead
 from .dialect import Dialect, Heard, Question, answer_of, listening
 from .failures import (answers_at_most, broke_before, failure_of, is_too_long, knows_no_model, not_that_form, said_after_all,
                                              cost_nothing)
-from .proposals import JSON_FORM, TOOL_FORM, can_be_strict, proposal_schema
+from .proposals import JSON_FORM, TOOL_FORM, can_be_strict, proposal_schema, told_in_json
 
 # %% ../../nbs/providers/wire.ipynb #e5230abc
 @dataclass
@@ -232,7 +232,7 @@ class Putting(Asking):
         form = self.dialect.forms[self.form]
         room = (measure.rate.of(utf8_bound(composed.text) + utf8_bound(prompt) + self.beside()) + measure.answer(self.tokens)
                 if measure.rate != BYTES else None)
-        return Question(prompt, composed.text + FORMS.get(form, ""), model, form, self.schema() if form != "plist" else None,
+        return Question(prompt, told_in_json(composed.text) + FORMS[form] if form in FORMS else composed.text, model, form, self.schema() if form != "plist" else None,
                         measure.answer(self.tokens), self.stream, self.tells, composed.marks, self.newer, room)
 
     def gives_in(self, error: HttpFailed, q: Question) -> bool:
