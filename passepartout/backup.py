@@ -122,7 +122,7 @@ def tables_of(db: sqlite3.Connection) -> list[tuple[str, str]]:
 # %% ../nbs/19l_backup.ipynb #ecf07340
 def made_later() -> set[tuple[str, str]]:
     "The indexes that a journal gets with the first record of their kind."
-    return {("index", sql.replace("IF NOT EXISTS ", "")) for sql in (grants.INDEX, Endorsements.index(), Attestations.index(), Echoes.INDEX,
+    return {("index", sql.replace("IF NOT EXISTS ", "")) for sql in (grants.Grants.index(), Endorsements.index(), Attestations.index(), Echoes.INDEX,
             f"CREATE INDEX chain_plans ON chain(seq) WHERE {planstate.KINDS}")}
 
 # %% ../nbs/19l_backup.ipynb #cf65e5d3

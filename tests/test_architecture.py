@@ -31,7 +31,7 @@ ROOMS = """
     provenance echoes flow typed
     perceive agreement modelanswer modelprompt
     claims reason lookonly previews lookalikes uncovering recheck actuators results
-    act exchanges pastturns turns prompts drafts consent.approvals consent.grants consent.endorsements undo sessions services consent.asks consent.attestations plans.planstate plans.planworld plans.planlook plans.planturns plans.plandesk retention archive health skillfiles.skilltalk skillfiles.skillmemory skillfiles.skillfolders skillfiles.skillbook skillfiles.skillwatch skillfiles.skilltools
+    act exchanges pastturns turns prompts drafts consent.approvals consent.sayings consent.grants consent.endorsements undo sessions services consent.asks consent.attestations plans.planstate plans.planworld plans.planlook plans.planturns plans.plandesk retention archive health skillfiles.skilltalk skillfiles.skillmemory skillfiles.skillfolders skillfiles.skillbook skillfiles.skillwatch skillfiles.skilltools
     loop
     gates.*
     diary jobs

@@ -236,6 +236,14 @@ def test_completion(home):
     assert done.stdout.split() == ["ask", "agenda", "approvals"]
 
 
+def test_every_option_before_a_word_of_a_group_is_one_of_the_word_or_a_mistake(home):
+    "It was passed over, all but the folder: a script got a list for people, and was served by the daemon that it had turned down."
+    before, after = (home("--memex", home.memex, *words) for words in (("jobs", "--json", "news"), ("jobs", "news", "--json")))
+    assert json.loads(before.stdout) == json.loads(after.stdout)
+    wrong = home("--memex", home.memex, "gateway", "--json", "link", "telegram")
+    assert wrong.returncode == 2 and "--json is no option of link" in wrong.stderr
+
+
 # The memex ------------------------------------------------------------------------------------------------------------
 
 @pytest.mark.slow

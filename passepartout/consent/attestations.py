@@ -14,7 +14,8 @@ from dataclasses import asdict
 from typing import Any
 
 from .approvals import visible
-from .endorsements import EndorsementRefused, Standing, agreed_to
+from .endorsements import EndorsementRefused, agreed_to
+from .sayings import Standing
 from ..labels import SENDER, SURE, shape_of
 from ..frozen import field_name
 from ..messages import PERSON, Signal
@@ -90,7 +91,7 @@ class Attestation:
 # %% ../../nbs/consent/17da_attestations.ipynb #b1f2240e
 class Attestations(Standing):
     "The attestations of one journal."
-    kind = "attest"
+    kind, noun, refused = "attest", "attestation", EndorsementRefused
 
     def made(self, at: float, body: Mapping[str, Any]) -> Attestation:
         return Attestation(body["tool"], body["fields"], body["schema"], body["id"], at)

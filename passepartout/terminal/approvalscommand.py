@@ -16,7 +16,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from .client import NoDaemon, reached
-from .commandline import AsJson, Memex, as_json, as_typed, code_of, fail, finish, tell
+from .commandline import AsJson, Memex, as_json, as_typed, code_of, command_group, fail, finish, tell
 from ..conditions import PassepartoutError
 from ..consent.endorsements import confirmation_for
 from ..consent.grants import in_words
@@ -157,13 +157,6 @@ def approvals_attest(tool: Annotated[str, typer.Argument(help="A foreign tool.")
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #461318b2
 def approvals_app() -> typer.Typer:
     "What waits for an answer, and answering it; without a command, the list."
-    app, commands = typer.Typer(help="What waits for your answer.", rich_markup_mode=None,
-                                invoke_without_command=True), {"list": approvals_list, "approve": approvals_approve, "deny": approvals_deny,
-                                                               "revoke": approvals_revoke, "endorse": approvals_endorse,
-                                                               "attest": approvals_attest}
-    for name, fn in commands.items(): app.command(name)(fn)
-    @app.callback()
-    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
-        if context.invoked_subcommand is None: approvals_list(memex, json_, no_daemon)
-        elif memex is not None: context.default_map = {name: {"memex": str(memex)} for name in commands}
-    return app
+    return command_group("What waits for your answer.", {"list": approvals_list, "approve": approvals_approve, "deny": approvals_deny,
+                                                         "revoke": approvals_revoke, "endorse": approvals_endorse, "attest": approvals_attest},
+                         approvals_list)

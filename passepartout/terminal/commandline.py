@@ -6,16 +6,18 @@ Docs: https://example.org/passepartout/terminal/commandline.html.md"""
 
 # %% auto #0
 __all__ = ['Memex', 'Session', 'AsJson', 'Today', 'session_name', 'settings_of', 'booted', 'spans_of', 'fail', 'tell', 'as_json',
-           'reply_json', 'finish', 'status_of', 'code_of', 'read_input', 'as_typed']
+           'reply_json', 'finish', 'status_of', 'code_of', 'pass_down', 'command_group', 'read_input', 'as_typed']
 
 # %% ../../nbs/terminal/20c_commandline.ipynb #21502a63
 import contextlib
+import inspect
 import json
 import os
 import shlex
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Iterator, Optional
+from typing import Annotated, Any, Iterator, Optional, get_type_hints
 
 import typer
 
@@ -142,6 +144,29 @@ def status_of(reply: Any, agent: Any, single: bool = False) -> str:
 def code_of(reply: Any, agent: Any, single: bool = False) -> int:
     "The exit code for a reply."
     return _CODES.get(status_of(reply, agent, single), 1)
+
+# %% ../../nbs/terminal/20c_commandline.ipynb #bc0e3aea
+def pass_down(context: typer.Context) -> None:
+    "In a group: what was typed before the word counts for the word, if the word takes it. Raises `UsageError` otherwise."
+    word, group = context.invoked_subcommand, context.command
+    given = {name: value for name, value in context.params.items() if context.get_parameter_source(name).name == "COMMANDLINE"}
+    takes = {option.name for option in group.commands[word].params}
+    for option in group.params:
+        if option.name in given and option.name not in takes: context.fail(f"{max(option.opts, key=len)} is no option of {word}.")
+    old = context.default_map or {}
+    context.default_map = {**old, word: {**(old.get(word) or {}), **given}}
+
+# %% ../../nbs/terminal/20c_commandline.ipynb #b555a464
+def command_group(about: str, commands: Mapping[str, Callable], alone: Callable) -> typer.Typer:
+    "A group of `commands` by their words, described by `about`. Without a word it is `alone`, whose options it takes."
+    app = typer.Typer(help=about, rich_markup_mode=None, invoke_without_command=True)
+    for name, fn in commands.items(): app.command(name)(fn)
+    def start(context: typer.Context, **given: Any) -> None: alone(**given) if context.invoked_subcommand is None else pass_down(context)
+    options = inspect.signature(alone).parameters.values()
+    start.__signature__ = inspect.Signature([inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context), *options])
+    start.__annotations__ = {"context": typer.Context, **get_type_hints(alone, include_extras=True)}
+    app.callback()(start)
+    return app
 
 # %% ../../nbs/terminal/20c_commandline.ipynb #87ef3e3b
 def read_input(json_: bool = False, most: int = 4_000_000) -> str:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .commandline import AsJson, Memex, as_json, fail, settings_of, tell
+from .commandline import AsJson, Memex, as_json, command_group, fail, settings_of, tell
 from ..conditions import PassepartoutError
 
 # %% ../../nbs/terminal/20dh_gatewaycommand.ipynb #e30e51c8
@@ -77,11 +77,5 @@ def gateway_status(memex: Memex = None, json_: AsJson = False) -> None:
 # %% ../../nbs/terminal/20dh_gatewaycommand.ipynb #686d61d8
 def gateway_app() -> typer.Typer:
     "The commands behind `gateway`."
-    app = typer.Typer(help="Talk with the agent from elsewhere.", rich_markup_mode=None, invoke_without_command=True)
-    for name, fn in (("status", gateway_status), ("link", gateway_link), ("unlink", gateway_unlink), ("approvals", gateway_approvals)):
-        app.command(name)(fn)
-    @app.callback()
-    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False) -> None:
-        if memex is not None: context.default_map = {name: {"memex": memex} for name in ("status", "link", "unlink", "approvals")}
-        if context.invoked_subcommand is None: gateway_status(memex, json_)
-    return app
+    return command_group("Talk with the agent from elsewhere.", {"status": gateway_status, "link": gateway_link, "unlink": gateway_unlink,
+                                                                 "approvals": gateway_approvals}, gateway_status)

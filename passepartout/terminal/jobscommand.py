@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .commandline import AsJson, Memex, as_json, booted, fail, finish, settings_of, tell
+from .commandline import AsJson, Memex, as_json, booted, command_group, fail, finish, settings_of, tell
 from ..conditions import PassepartoutError
 
 # %% ../../nbs/terminal/20dg_jobscommand.ipynb #f05c000a
@@ -121,13 +121,7 @@ def jobs_run(name: Annotated[str, typer.Argument(help="Which job.")] = "",
             tell(f"{', '.join(states) or 'Nothing was due'}: nothing to tell.".replace("due: nothing to tell.", "due."))
         finish(Reply("\n".join(told) if json_ else "", "requires-approval" if asks else "answered", "", tuple(asks)), json_, memex)
 
-# %% ../../nbs/terminal/20dg_jobscommand.ipynb #74c84088
+# %% ../../nbs/terminal/20dg_jobscommand.ipynb #1bca2a4c
 def jobs_app() -> typer.Typer:
     "The commands behind `jobs`."
-    app = typer.Typer(help="See and run background jobs.", rich_markup_mode=None, invoke_without_command=True)
-    for name, fn in (("list", jobs_list), ("run", jobs_run), ("news", jobs_news)): app.command(name)(fn)
-    @app.callback()
-    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False) -> None:
-        context.default_map = {name: {"memex": memex} for name in ("list", "run", "news")} if memex is not None else context.default_map
-        if context.invoked_subcommand is None: jobs_list(memex, json_)
-    return app
+    return command_group("See and run background jobs.", {"list": jobs_list, "run": jobs_run, "news": jobs_news}, jobs_list)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from .client import NoDaemon, reached
-from .commandline import AsJson, Memex, as_json, as_typed, code_of, fail, finish, tell
+from .commandline import AsJson, Memex, as_json, as_typed, code_of, command_group, fail, finish, tell
 from ..conditions import PassepartoutError
 from .planwords import plan_lines
 
@@ -57,14 +57,7 @@ def plan_command(name: str) -> Any:
     command.__doc__ = WORDS[name]
     return command
 
-# %% ../../nbs/terminal/20dh_planscommand.ipynb #c8223f52
+# %% ../../nbs/terminal/20dh_planscommand.ipynb #f5cf0f52
 def plans_app() -> typer.Typer:
-    "The group `plans`; alone it lists. The notes that are named before the word are those of the word."
-    app = typer.Typer(help="See and steer plans.", no_args_is_help=False, invoke_without_command=True, rich_markup_mode=None)
-    @app.callback()
-    def alone_lists(ctx: typer.Context, memex: Memex = None, json_: AsJson = False, alone: NoDaemon = False) -> None:
-        if ctx.invoked_subcommand is None: plans_list(memex, None, json_, alone)
-        elif memex is not None: ctx.default_map = {name: {"memex": str(memex)} for name in ("list", *WORDS)}
-    app.command("list")(plans_list)
-    for name in WORDS: app.command(name)(plan_command(name))
-    return app
+    "The group `plans`; alone it lists."
+    return command_group("See and steer plans.", {"list": plans_list, **{name: plan_command(name) for name in WORDS}}, plans_list)

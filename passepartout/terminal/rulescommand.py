@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from ..amounts import counted
-from .commandline import AsJson, Memex, as_json, as_typed, booted, fail, tell
+from .commandline import AsJson, Memex, as_json, as_typed, booted, command_group, fail, tell
 from ..conditions import PassepartoutError
 
 # %% ../../nbs/terminal/20di_rulescommand.ipynb #93a17778
@@ -72,13 +72,8 @@ def rules_drop(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
     from passepartout.learning import drop_rule
     with_rule(name, memex, json_, drop_rule, "“{}” is tried no longer.")
 
-# %% ../../nbs/terminal/20di_rulescommand.ipynb #f17c2b03
+# %% ../../nbs/terminal/20di_rulescommand.ipynb #6cd88c52
 def rules_app() -> typer.Typer:
-    "The group `rules`; alone it lists. The notes that are named before the word are those of the word."
-    app = typer.Typer(help="Rules that your answers suggest.", no_args_is_help=False, invoke_without_command=True, rich_markup_mode=None)
-    @app.callback()
-    def alone_lists(ctx: typer.Context, memex: Memex = None, json_: AsJson = False) -> None:
-        if ctx.invoked_subcommand is None: rules_list(memex, json_)
-        elif memex is not None: ctx.default_map = {name: {"memex": str(memex)} for name in ("list", "try", "adopt", "drop")}
-    for name, fn in (("list", rules_list), ("try", rules_try), ("adopt", rules_adopt), ("drop", rules_drop)): app.command(name)(fn)
-    return app
+    "The group `rules`; alone it lists."
+    return command_group("Rules that your answers suggest.", {"list": rules_list, "try": rules_try, "adopt": rules_adopt, "drop": rules_drop},
+                         rules_list)

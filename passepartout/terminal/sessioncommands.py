@@ -18,7 +18,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from .commandline import AsJson, Memex, as_json, as_typed, booted, fail, settings_of, tell
+from .commandline import AsJson, Memex, as_json, as_typed, booted, command_group, fail, settings_of, tell
 from .client import NoDaemon, reached
 from ..conditions import PassepartoutError
 
@@ -38,7 +38,8 @@ def looked_at(memex: Path | None, json_: bool) -> Iterator[tuple[Any, Any]]:
     finally: journal.close()
 
 # %% ../../nbs/terminal/20dk_sessioncommands.ipynb #2020f929
-def list_all(memex: Path | None, json_: bool, limit: int) -> None:
+def list_all(memex: Memex = None, json_: AsJson = False,
+             limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many.")] = 50) -> None:
     "Print the sessions."
     from passepartout.sessions import list_sessions
     from passepartout.terminal.sessionwords import session_line
@@ -152,13 +153,5 @@ def pop(name: Name, memex: Memex = None, json_: AsJson = False, no_daemon: NoDae
 # %% ../../nbs/terminal/20dk_sessioncommands.ipynb #10579465
 def sessions_app() -> typer.Typer:
     "The group of commands; without one, the list."
-    app = typer.Typer(help="List and steer conversations.", rich_markup_mode=None, invoke_without_command=True)
-    for name, fn in (("resume", resume), ("export", export), ("rewind", rewind), ("focus", focus), ("push", push), ("pop", pop)):
-        app.command(name)(fn)
-    @app.callback()
-    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False,
-              limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many.")] = 50) -> None:
-        if context.invoked_subcommand is None: list_all(memex, json_, limit)
-        elif memex is not None:
-            context.default_map = {name: {"memex": str(memex)} for name in ("resume", "export", "rewind", "focus", "push", "pop")}
-    return app
+    return command_group("List and steer conversations.", {"resume": resume, "export": export, "rewind": rewind, "focus": focus, "push": push,
+                                                           "pop": pop}, list_all)

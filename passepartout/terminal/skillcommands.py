@@ -18,7 +18,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from ..amounts import counted
-from .commandline import AsJson, Memex, as_json, fail, settings_of, tell
+from .commandline import AsJson, Memex, as_json, command_group, fail, settings_of, tell
 from ..conditions import PassepartoutError
 
 # %% ../../nbs/terminal/20h_skillcommands.ipynb #8ff83767
@@ -243,13 +243,6 @@ def skills_new(name: Annotated[str, typer.Argument(help="What it is called.")], 
 # %% ../../nbs/terminal/20h_skillcommands.ipynb #d93b32cf
 def skills_app() -> typer.Typer:
     "The group of commands; without one, the list."
-    app, commands = typer.Typer(help="What the agent was taught, one page each.", rich_markup_mode=None,
-                                invoke_without_command=True), {"list": skills_list, "new": skills_new, "check": skills_check,
-                                                               "load": skills_load, "reload": skills_reload, "disable": skills_disable,
-                                                               "source": skills_source}
-    for name, fn in commands.items(): app.command(name)(fn)
-    @app.callback()
-    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False) -> None:
-        if context.invoked_subcommand is None: skills_list(memex, json_)
-        elif memex is not None: context.default_map = {name: {"memex": str(memex)} for name in commands}
-    return app
+    return command_group("What the agent was taught, one page each.", {"list": skills_list, "new": skills_new, "check": skills_check,
+                                                                       "load": skills_load, "reload": skills_reload,
+                                                                       "disable": skills_disable, "source": skills_source}, skills_list)
