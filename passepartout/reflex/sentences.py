@@ -292,7 +292,6 @@ def day_offered(proposal: dict | None, request: Request, around: Surroundings) -
 
 # %% ../../nbs/reflex/sentences.ipynb #1e6d3dc9
 READERS = frozenset(("org-find", "org-agenda", "read-file"))
-_TOLD: tuple[Form, ...] = (how_long, when_is, is_it_then, is_it_done)
 
 def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
     "The call that `text`, taken as one request, names exactly."
