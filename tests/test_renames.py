@@ -126,3 +126,13 @@ def test_many_links_among_many_notes_are_rewritten_in_moments():
     began = time.process_time()
     assert relinked(outline, "folder7/note7.md", "folder7/seven.md", paths)[1] == 50
     assert time.process_time() - began < 2.5
+
+
+def test_pictures_beside_a_note_that_goes_to_another_folder_are_still_found(tmp_path):
+    "By a bare name they were lost, and a path from the top of a vault was made one that leads nowhere."
+    from test_first_hour import play
+    (told,), files = play(tmp_path, {"house/Roof.md": "![[plan.png]] ![p](plan.png) ![q](house/plan.png) ![r](./plan.png) [s](tiles%20%28new%29.pdf) ![z](far.png) ![](gone.png) ![](http://x.org/plan.png)\n", "house/plan.png": b"x",
+                                     "house/tiles (new).pdf": b"x", "pics/far.png": b"x", "trips/a.md": "x\n", "house/Org.org": "[[file:plan.png]] [[file:gone.png]] [[./plan.png]]\n"}, "rename house/Roof.md to trips/Roof.md")
+    assert files["trips/Roof.md"] == ("![[plan.png]] ![p](../house/plan.png) ![q](house/plan.png) ![r](../house/plan.png) [s](../house/tiles%20%28new%29.pdf) ![z](far.png) ![](gone.png) ![](http://x.org/plan.png)\n"), told
+    (told,), files = play(tmp_path, {}, "rename house/Org.org to trips/Org.org")
+    assert files["trips/Org.org"] == "[[file:../house/plan.png]] [[file:../house/gone.png]] [[../house/plan.png]]\n", told

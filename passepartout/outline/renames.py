@@ -10,7 +10,7 @@ __all__ = ['leads', 'beside', 'nearest', 'path_span', 'named_files', 'spans', 'w
 
 # %% ../../nbs/outline/08l_renames.ipynb #810f4bcb
 import posixpath, re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from urllib.parse import quote
 
 from ..lazy import Regex
@@ -82,11 +82,11 @@ def spans(outline: Outline) -> list[tuple[Link, int, int]]:
     return found
 
 # %% ../../nbs/outline/08l_renames.ipynb #b82f9917
-def written(outline: Outline, link: Link, raw: str, before: str, file: str, new: str, paths: Sequence[str]) -> str:
-    "The path to `new` for a link whose path `raw` led to `file`, in a note whose name is `outline.file`; `before` is the sign in front of it."
+def written(outline: Outline, link: Link, raw: str, before: str, file: str, new: str, paths: Sequence[str], beside_it: bool = False) -> str:
+    "The path to `new` for a link whose path `raw` led to `file`, in a note whose name is `outline.file`; `before` is the sign in front of it. `beside_it`: it was a path from the folder of the note."
     if link.kind in ("wiki", "text"): return _by_shortest(raw, file, new, paths)
     if raw[:1] in ("/", "~"): return raw[:-len(file)] + new
-    if is_shortest(outline, link.target) and not beside(outline, link.target, {file, *paths}): path = _by_shortest(raw, file, new, paths)
+    if not beside_it and is_shortest(outline, link.target) and not beside(outline, link.target, {file, *paths}): path = _by_shortest(raw, file, new, paths)
     else:
         path = posixpath.relpath(new, posixpath.dirname(outline.file) or ".")
         if not posixpath.splitext(raw)[1]: path = posixpath.splitext(path)[0]
@@ -102,27 +102,28 @@ def _by_shortest(raw: str, file: str, new: str, paths: Sequence[str]) -> str:
     return next((name for name in names if not any(fold(name) in ends(each) for each in others)), new)
 
 # %% ../../nbs/outline/08l_renames.ipynb #9d5594c8
-def relinked(outline: Outline, file: str, new: str, paths: Sequence[str] = ()) -> tuple[str, int]:
-    """(text, number of links changed) of a note after `file` was called `new`. When `outline` is that file itself, the paths of its own links are written from its new folder.
-    Raises `RewriteError` when a link would not lead there."""
+def relinked(outline: Outline, file: str, new: str, paths: Sequence[str] = (), there: Callable[[str], bool] = lambda path: False) -> tuple[str, int]:
+    """(text, number of links changed) of a note after `file` was called `new`. When `outline` is that file itself, the paths of its own links are written from its new folder;
+    `there(path)` says whether a file lies at a path, for those that are no notes. Raises `RewriteError` when a link would not lead there."""
     itself = outline.file == file
     here = parse(outline, outline.text, new) if itself else outline
     text, changed = outline.text, 0
     for link, start, end in sorted(spans(outline), key=lambda each: -each[1]):
         raw, before = outline.text[start:end], outline.text[start - 1:start]
         if leads(outline, link, file, paths): target = new
-        elif itself and link.kind == "file" and link.target[:1] not in ("/", "~", "") and not from_anywhere(outline, link.target, paths):
+        elif itself and link.kind == "file" and link.target[:1] not in ("/", "~", "") and not from_anywhere(outline, link.target, paths, there):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(file), link.target))
         else: continue
-        path = written(here, link, raw, before, file if target == new else target, target, paths)
+        path = written(here, link, raw, before, file if target == new else target, target, paths, itself and target != new)
         if path != raw and (target == new or posixpath.dirname(new) != posixpath.dirname(file)): text, changed = text[:start] + path + text[end:], changed + 1
     check_links(outline, parse(outline, text, here.file), file, new, paths)
     return text, changed
 
 # %% ../../nbs/outline/08l_renames.ipynb #9b0fde8a
-def from_anywhere(outline: Outline, path: str, paths: Sequence[str]) -> bool:
-    "Whether a path in `outline` is the shortest of one of the files `paths`, and not one from its own folder."
-    return is_shortest(outline, path) and not beside(outline, path, set(paths)) and any(fold(path) in ends(each) for each in paths)
+def from_anywhere(outline: Outline, path: str, paths: Sequence[str], there: Callable[[str], bool] = lambda path: False) -> bool:
+    "Whether a path in `outline` is not one from its own folder, but the shortest of a file, from wherever it is. `there` as for `relinked`."
+    if not is_shortest(outline, path) or beside(outline, path, set(paths)): return False
+    return any(fold(path) in ends(each) for each in paths) or not there(posixpath.normpath(posixpath.join(posixpath.dirname(outline.file), path)))
 
 # %% ../../nbs/outline/08l_renames.ipynb #d2389ffe
 def parse(outline: Outline, text: str, file: str) -> Outline:

@@ -282,7 +282,8 @@ def rename_edit(editor: Editor, context: ToolContext) -> list[FileEdit]:
     for other in (open_note(each, editor.cache) for each in others.values()):
         text, changed = relinked(other.outline, old, new, paths)
         edits, links = edits + other.edit(text, f"Changed the links in {other.file.display}."), links + changed
-    text, own = relinked(note.outline, old, new, paths)
+    def there(path): return not path.startswith("../") and os.path.isfile(os.path.join(note.file.root.path, path))
+    text, own = relinked(note.outline, old, new, paths, there)
     data = note.before if text == note.outline.text else note.bytes_of(text)
     told = f"Renamed {old} to {new}" + (f" and changed {links + own} {'link' if links + own == 1 else 'links'}." if links + own else ".")
     return [FileEdit(file, None, data, told, mode=note.file.stat.st_mode), *edits, FileEdit(note.file, note.before, None, "The old name is free.")]
