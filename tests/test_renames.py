@@ -136,3 +136,14 @@ def test_pictures_beside_a_note_that_goes_to_another_folder_are_still_found(tmp_
     assert files["trips/Roof.md"] == ("![[plan.png]] ![p](../house/plan.png) ![q](house/plan.png) ![r](../house/plan.png) [s](../house/tiles%20%28new%29.pdf) ![z](far.png) ![](gone.png) ![](http://x.org/plan.png)\n"), told
     (told,), files = play(tmp_path, {}, "rename house/Org.org to trips/Org.org")
     assert files["trips/Org.org"] == "[[file:../house/plan.png]] [[file:../house/gone.png]] [[../house/plan.png]]\n", told
+
+
+def test_a_heading_that_goes_to_another_folder_keeps_what_its_paths_lead_to(tmp_path):
+    from test_first_hour import play
+    notes = {"house/roof.org": "* Offers :a:\nSee [[file:plan.png]], [[file:tiles.org::*Slate]] and [[file:../trips/x.org]].\n** More [[file:plan.png]]\n#+begin_src\n[[file:plan.png]]\n#+end_src\n* Rest\n[[file:plan.png]]\n",
+             "house/tiles.org": "* Slate\n", "house/plan.png": b"x", "trips/x.org": "* Trip\n", "house/m.md": "# Moved\n[a](tiles.org) ![p](plan.png) [b](../trips/n.md) ![](far.png)\n", "trips/n.md": "# N\n", "house/b.md": "# B\n"}
+    told, files = play(tmp_path, notes, "move Offers to trips/x.org", "move Moved to trips/n.md")
+    assert files["trips/x.org"] == ("* Trip\n* Offers :a:\nSee [[file:../house/plan.png]], [[file:../house/tiles.org::*Slate]] and [[file:x.org]].\n** More [[file:../house/plan.png]]\n#+begin_src\n[[file:plan.png]]\n#+end_src\n"), told
+    assert files["house/roof.org"] == "* Rest\n[[file:plan.png]]\n" and files["trips/n.md"] == "# N\n# Moved\n[a](../house/tiles.org) ![p](../house/plan.png) [b](n.md) ![](far.png)\n"
+    told, files = play(tmp_path, {"house/o.md": "# Other\n[a](tiles.org) ![](far.png)\n"}, "move Other to house/b.md")
+    assert files["house/b.md"] == "# B\n# Other\n[a](tiles.org) ![](far.png)\n", told

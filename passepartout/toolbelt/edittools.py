@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/toolbelt/edittools.html.md"""
 # %% auto #0
 __all__ = ['PLANNED', 'PATH', 'HEADING', 'BELOW', 'WHOLE', 'FIRST', 'AROUND', 'Note', 'open_note', 'Editor', 'moment',
            'read_heading', 'state_meant', 'logged_like_others', 'todo_edit', 'begins_again', 'schedule_edit',
-           'guessed_letters', 'refile_edit', 'full_name', 'archive_edit', 'add_edit', 'check_edit', 'priority_edit',
-           'set_edit', 'rename_edit', 'is_about_private', 'with_label', 'edit_tools', 'declare']
+           'guessed_letters', 'lies_beside', 'refile_edit', 'full_name', 'archive_edit', 'add_edit', 'check_edit',
+           'priority_edit', 'set_edit', 'rename_edit', 'is_about_private', 'with_label', 'edit_tools', 'declare']
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #70024c75
 import os
@@ -197,16 +197,23 @@ def guessed_letters(note: Note, other: Note, edits: list[FileEdit]) -> list[File
     raise RewriteError(f"{note.file.display} is not UTF-8, and what its accented letters are was guessed; convert it first. Nothing was "
                        f"moved to {other.file.display}.")
 
+# %% ../../nbs/toolbelt/12c_edittools.ipynb #fb58df9b
+def lies_beside(note: Note) -> Callable[[str], bool]:
+    "Whether a file lies at a path of the folder of notes."
+    return lambda path: not path.startswith("../") and os.path.isfile(os.path.join(note.file.root.path, path))
+
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #58ad959f
 def refile_edit(editor: Editor, context: ToolContext, heading: str, under: str) -> list[FileEdit]:
     "The edits that move a heading below another one, or to the end of a file."
     from passepartout.outline.moves import refile, refile_to
+    from passepartout.outline.renames import led_from
     note, node = editor.find(context, heading)
     other, target = editor.find(context, under, "target", new=True)
     said = f"Moved {editor.name(note.outline, node)} to {editor.name(other.outline, target)}"
     if other.file.kind == "file" and other.file.identity == note.file.identity:
         return note.edit(refile(note.outline, node, note.outline.nodes[target.index], now=moment(context)), said)
-    here, there = refile_to(note.outline, node, other.outline, target, now=moment(context))
+    moving = led_from(note.outline, node, other.file.display, editor.paths(), lies_beside(note))
+    here, there = refile_to(moving, moving.nodes[node.index], other.outline, target, now=moment(context))
     return guessed_letters(note, other, other.edit(there, said, note)) + note.edit(here, f"and took it out of {note.file.display}")
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #a7fee065
@@ -282,8 +289,7 @@ def rename_edit(editor: Editor, context: ToolContext) -> list[FileEdit]:
     for other in (open_note(each, editor.cache) for each in others.values()):
         text, changed = relinked(other.outline, old, new, paths)
         edits, links = edits + other.edit(text, f"Changed the links in {other.file.display}."), links + changed
-    def there(path): return not path.startswith("../") and os.path.isfile(os.path.join(note.file.root.path, path))
-    text, own = relinked(note.outline, old, new, paths, there)
+    text, own = relinked(note.outline, old, new, paths, lies_beside(note))
     data = note.before if text == note.outline.text else note.bytes_of(text)
     told = f"Renamed {old} to {new}" + (f" and changed {links + own} {'link' if links + own == 1 else 'links'}." if links + own else ".")
     return [FileEdit(file, None, data, told, mode=note.file.stat.st_mode), *edits, FileEdit(note.file, note.before, None, "The old name is free.")]
