@@ -396,13 +396,13 @@ def test_what_the_records_since_say_about_the_time_of_something(home, later, ove
     journal = opened(home)
     ask_and_approve(journal)
     seq = journal.approval("a1")["seq"]
-    assert not outlived(journal, seq, 1000.0, 1600.0) and journal.looked[seq] == journal.seq
+    assert not outlived(journal, [(seq, 1000.0, 1600.0)]) and journal.looked[seq] == journal.seq
     batches = {turn: journal.batch("other", turn) for _, turn in later}
     for at, turn in later:
         NOW[0] = at
         batches[turn].record("note", {"n": at})
     for batch in batches.values(): batch.commit_now()
-    assert outlived(journal, seq, 1000.0, 1600.0) is over
+    assert outlived(journal, [(seq, 1000.0, 1600.0), (journal.seq, at, at + 1)]) == {seq} - ({seq} if not over else set())
     journal.close()
 
 

@@ -80,9 +80,9 @@ class Sayings:
 
     def made(self, at: float, body: Mapping[str, Any]) -> Any: raise NotImplementedError
 
-    def over(self, each: Any) -> bool:
-        "Has its time run out?"
-        return False
+    def ends(self, each: Any) -> float | None:
+        "When its time is over (Unix seconds), if it has one. One that has bears the time of its record as `given`."
+        return None
 
 # %% ../../nbs/consent/17bb_endorsements.ipynb #d7d7fb51
 class Reading(Sayings):
@@ -103,7 +103,9 @@ class Reading(Sayings):
 
     def drop_unproven(self) -> None:
         "Let go of what is over, and of what has no whole chain behind it; what was looked through once is not again."
-        for ident in [ident for ident, each in self._standing.items() if self.over(each)]: del self._standing[ident]
+        timed = {ident: (self._at[ident], each.given, end) for ident, each in self._standing.items() if (end := self.ends(each)) is not None}
+        over, now = outlived(self.journal, timed.values()), self.journal.clock()
+        for ident in [ident for ident, (at, given, end) in timed.items() if at in over or expired(given, end, now)]: del self._standing[ident]
         if self._standing.keys() <= self._sure: return
         whole = whole_since(self.journal, [self._at[ident] for ident in self._standing], f"chain_{self.kind}s", f"kind = '{self.kind}'")
         for ident in [ident for ident in self._standing if self._at[ident] not in whole]: del self._standing[ident]
@@ -140,9 +142,7 @@ class Endorsements(Standing):
         "Those that count now, oldest first; of `session`, and of all conversations."
         return [e for e in self.counting() if session is None or e.session in ("", session)]
 
-    def over(self, each: Endorsement) -> bool:
-        return each.expires != ALWAYS and (expired(each.given, each.expires, self.journal.clock())
-                                           or outlived(self.journal, self._at[each.id], each.given, each.expires))
+    def ends(self, each: Endorsement) -> float | None: return None if each.expires == ALWAYS else each.expires
 
     def hold(self, tool: str, argument: str, value: Any, session: str) -> bool:
         "Did a person answer for this value, as this argument of this tool, in this conversation? Of a list, for every part."

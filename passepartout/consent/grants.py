@@ -214,9 +214,9 @@ class StandingGrants:
         else: self._standing.pop(body.get("id"), None)
 
     def _make_sure(self) -> None:
-        now = self.journal.clock()
+        now, over = self.journal.clock(), outlived(self.journal, [(seq, grant.given, grant.expires) for seq, grant in self._standing.values()])
         self._standing = {ident: (seq, grant) for ident, (seq, grant) in self._standing.items()
-                          if not expired(grant.given, grant.expires, now) and not outlived(self.journal, seq, grant.given, grant.expires)}
+                          if not expired(grant.given, grant.expires, now) and seq not in over}
         if self._standing.keys() <= self._sure: return
         whole = whole_since(self.journal, [seq for seq, _ in self._standing.values()], "chain_grants", "kind = 'grant'")            # what is missing may have taken something back, too
         self._standing = {ident: (seq, grant) for ident, (seq, grant) in self._standing.items() if seq in whole}
