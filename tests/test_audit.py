@@ -406,6 +406,22 @@ def test_what_the_records_since_say_about_the_time_of_something(home, later, ove
     journal.close()
 
 
+def test_of_several_that_wait_each_is_judged_by_the_records_after_its_own(home):
+    NOW[0] = 1000.0
+    journal = opened(home)
+    for n, later in enumerate((0, 200, 300, -250, 50)):          # the fourth is asked by a clock that was set back
+        NOW[0] += later
+        ask_and_approve(journal, f"a{n}", answer=False)
+    assert [row["id"] for row in journal.approvals("pending")] == ["a4", "a3", "a1", "a0"] and [row["id"] for row in journal.run_out()] == ["a2"]
+    journal.close()
+    journal = opened(home)
+    rows = [(row["seq"], row["at"], row["expires"]) for row in journal.approvals()]
+    for told in (rows, rows[::-1], rows[2:] + rows[:2]):
+        journal.looked.clear()
+        assert outlived(journal, told) == {journal.approval("a2")["seq"]}
+    journal.close()
+
+
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("jumps, words", [((-1e7, 1e7), "clock that ran ahead or was set since"), ((1e7, -1e7), "clock that ran ahead or was set since"), ((-50, 50), "")])
 def test_what_was_void_by_the_record_once_is_not_good_again_when_the_clock_shows_its_time(home, answered, jumps, words):
