@@ -396,13 +396,29 @@ def test_what_the_records_since_say_about_the_time_of_something(home, later, ove
     journal = opened(home)
     ask_and_approve(journal)
     seq = journal.approval("a1")["seq"]
-    assert not outlived(journal, seq, 1000.0, 1600.0) and journal.looked[seq] == journal.seq
+    assert not outlived(journal, [(seq, 1000.0, 1600.0)]) and journal.looked[seq] == journal.seq
     batches = {turn: journal.batch("other", turn) for _, turn in later}
     for at, turn in later:
         NOW[0] = at
         batches[turn].record("note", {"n": at})
     for batch in batches.values(): batch.commit_now()
-    assert outlived(journal, seq, 1000.0, 1600.0) is over
+    assert outlived(journal, [(seq, 1000.0, 1600.0), (journal.seq, at, at + 1)]) == {seq} - ({seq} if not over else set())
+    journal.close()
+
+
+def test_of_several_that_wait_each_is_judged_by_the_records_after_its_own(home):
+    NOW[0] = 1000.0
+    journal = opened(home)
+    for n, later in enumerate((0, 200, 300, -250, 50)):          # the fourth is asked by a clock that was set back
+        NOW[0] += later
+        ask_and_approve(journal, f"a{n}", answer=False)
+    assert [row["id"] for row in journal.approvals("pending")] == ["a4", "a3", "a1", "a0"] and [row["id"] for row in journal.run_out()] == ["a2"]
+    journal.close()
+    journal = opened(home)
+    rows = [(row["seq"], row["at"], row["expires"]) for row in journal.approvals()]
+    for told in (rows, rows[::-1], rows[2:] + rows[:2]):
+        journal.looked.clear()
+        assert outlived(journal, told) == {journal.approval("a2")["seq"]}
     journal.close()
 
 

@@ -240,6 +240,23 @@ async def test_strangers_on_the_port_have_little_room_and_little_time(house):
     assert b"from 1 to 4,096 are read" in await asyncio.wait_for(big.reader.read(), 5)
 
 
+async def test_long_messages_are_read_one_at_a_time_and_each_gives_its_place_back(house):
+    "Also one that ends in the middle, or cannot be understood: else nobody could send a long one any more."
+    daemon = await house(Limits(big_frames=1, big_chars=1000, frame_s=5.0))
+    long = "what is due? " * 300
+    one, other = await daemon.unix(), await daemon.unix()
+    for client in (one, other, one): assert (await client.say(long))["status"] == "answered"
+    half = await daemon.unix()
+    half.writer.write(frame_message({"type": "EVENT", "payload": {"text": long}})[:2000])
+    await asyncio.sleep(0.1)
+    task = asyncio.create_task(other.say(long))
+    assert (await one.say("a short one"))["status"] == "answered" and not task.done()        # it waits for the half one
+    half.writer.close()
+    assert (await task)["status"] == "answered"
+    one.raw(frame_message({"type": "NONSENSE", "payload": {"text": long}}))
+    assert (await one.read())["type"] == "LOG" and (await other.say(long))["status"] == "answered"
+
+
 async def test_a_stranger_who_sends_one_blank_after_the_other_has_no_more_time(house):
     "Each blank began the time anew: 4,096 of them, one every few seconds, kept a place for hours."
     daemon = await house(Limits(hello_s=0.3), port=0)

@@ -557,6 +557,19 @@ def test_log_does_not_grow(tmp_path):
     journal.close()
 
 
+def test_a_journal_is_closed_where_its_claim_can_not_be_taken_back(tmp_path):
+    "The folder had been made read-only meanwhile, and the end of the program was a trace of calls."
+    import shutil
+    journal = Journal.open(tmp_path / "journal.db")
+    one_turn(journal, 1)
+    shutil.rmtree(tmp_path / "journal.owners"); (tmp_path / "journal.owners").write_text("a file where a folder was")
+    journal.close()
+    (tmp_path / "journal.owners").unlink()
+    again = Journal.open(tmp_path / "journal.db")
+    assert again.checked.ok and len(again.turns()) == 1
+    again.close()
+
+
 def test_errors_are_translated_once():
     plain = JournalError("said already")
     assert file_room.explain(plain, "x") is plain

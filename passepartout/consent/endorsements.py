@@ -20,7 +20,6 @@ from .approvals import visible
 from ..conditions import PassepartoutError
 from .grants import canonical
 from .sayings import Standing
-from ..storage.ledger import expired, outlived
 from ..records import record
 
 # %% ../../nbs/consent/17bb_endorsements.ipynb #6d5e350f
@@ -72,9 +71,7 @@ class Endorsements(Standing):
         "Those that count now, oldest first; of `session`, and of all conversations."
         return [e for e in self.counting() if session is None or e.session in ("", session)]
 
-    def over(self, each: Endorsement) -> bool:
-        return each.expires != ALWAYS and (expired(each.given, each.expires, self.journal.clock())
-                                           or outlived(self.journal, self._at[each.id], each.given, each.expires))
+    def ends(self, each: Endorsement) -> float | None: return None if each.expires == ALWAYS else each.expires
 
     def hold(self, tool: str, argument: str, value: Any, session: str) -> bool:
         "Did a person answer for this value, as this argument of this tool, in this conversation? Of a list, for every part."

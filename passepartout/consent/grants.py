@@ -22,7 +22,6 @@ from .approvals import visible
 from .sayings import Standing
 from ..conditions import PassepartoutError
 from ..lazy import Regex
-from ..storage.ledger import expired, outlived
 from ..records import record
 from ..rules import UNREADABLE, Places, Rule, ready, strictest
 from ..tools import as_described
@@ -181,9 +180,7 @@ class Grants(Standing):
         where, exact = (tuple((n, tuple(v) if isinstance(v, list) else v) for n, v in body[name]) for name in ("where", "exact"))
         return Grant(body["tool"], body["session"], body["expires"], where, tuple(body["free"]), exact, body["id"], at, body.get("rule", ""), body.get("described", ""))
 
-    def over(self, each: Grant) -> bool:
-        return (expired(each.given, each.expires, self.journal.clock())
-                or outlived(self.journal, self._at[each.id], each.given, each.expires))
+    def ends(self, each: Grant) -> float: return each.expires
 
     def standing(self, session: str | None = None) -> list[Grant]:
         "The grants that count now, oldest first; of `session`, or of all."

@@ -15,7 +15,7 @@ from typing import Any
 from .approvals import visible
 from ..conditions import PassepartoutError
 from ..storage.journalfile import explained
-from ..storage.ledger import genuine_record, is_after_break, whole_since
+from ..storage.ledger import expired, genuine_record, is_after_break, outlived, whole_since
 from ..storage.store import Draft
 
 # %% ../../nbs/consent/17b_sayings.ipynb #caeccd0b
@@ -37,9 +37,9 @@ class Sayings:
 
     def made(self, at: float, body: Mapping[str, Any]) -> Any: raise NotImplementedError
 
-    def over(self, each: Any) -> bool:
-        "Has its time run out?"
-        return False
+    def ends(self, each: Any) -> float | None:
+        "When its time is over (Unix seconds), if it has one. One that has bears the time of its record as `given`."
+        return None
 
 # %% ../../nbs/consent/17b_sayings.ipynb #11d8aceb
 class Reading(Sayings):
@@ -60,7 +60,9 @@ class Reading(Sayings):
 
     def drop_unproven(self) -> None:
         "Let go of what is over, and of what has no whole chain behind it; what was looked through once is not again."
-        for ident in [ident for ident, each in self._standing.items() if self.over(each)]: del self._standing[ident]
+        timed = {ident: (self._at[ident], each.given, end) for ident, each in self._standing.items() if (end := self.ends(each)) is not None}
+        over, now = outlived(self.journal, timed.values()), self.journal.clock()
+        for ident in [ident for ident, (at, given, end) in timed.items() if at in over or expired(given, end, now)]: del self._standing[ident]
         if self._standing.keys() <= self._sure: return
         whole = whole_since(self.journal, [self._at[ident] for ident in self._standing], f"chain_{self.kind}s", f"kind = '{self.kind}'")
         for ident in [ident for ident in self._standing if self._at[ident] not in whole]: del self._standing[ident]

@@ -9,6 +9,7 @@ __all__ = ['ROWS', 'Draft', 'Writer', 'Opened', 'Looked', 'Checked', 'Store']
 
 # %% ../../nbs/storage/05c_store.ipynb #c00d85d7
 import json, os, sqlite3, threading, time
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, Callable
@@ -268,10 +269,10 @@ def _take_over(store: "Store", lost: str) -> None:
 
 # %% ../../nbs/storage/05c_store.ipynb #ab90d424
 def _disown(store: Writer) -> None:
-    "Let go of the claim, if there is one. Somebody may have removed its file meanwhile."
+    "Let go of the claim, if there is one. Its file may be gone by now, or in a folder that cannot be written to any more; without the lock it says nothing but that."
     if (held := store._owner) is None: return
     store._owner = None
-    store.path.with_suffix(".owners").joinpath(store.boot).unlink(missing_ok=True)
+    with suppress(OSError): store.path.with_suffix(".owners").joinpath(store.boot).unlink()
     os.close(held)
 
 # %% ../../nbs/storage/05c_store.ipynb #cbf217d4
