@@ -332,7 +332,7 @@ def say_count(days: int) -> str:
 
 # %% ../../nbs/reflex/answers.ipynb #27afa417
 _OFFERED = Regex(r"Did you mean “([^\n]+)”\? Say “yes”")
-_YES = frozenset("yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja".split("|"))
+_YES = frozenset("yes please|yes thanks|yes thank you|please do|sure thing|ja bitte|ja gern|gern|gerne|mach das|yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja".split("|"))
 _KEEPS = {"note it": "note:", "save it as a note": "note:", "make it a note": "note:", "make it a task": "todo", "make that a task": "todo", "make it a todo": "todo", "add it as a task": "todo", "todo": "todo", "task": "todo", "a task": "todo", "as a task": "todo", "as a todo": "todo", "note": "note:", "a note": "note:",
           "as a note": "note:", "keep it": "note:", "keep": "note:", "keep it as a note": "note:", "keep it as a task": "todo",
           "save it": "note:", "aufgabe": "todo", "als aufgabe": "todo", "eine aufgabe": "todo", "notiz": "note:", "als notiz": "note:", "eine notiz": "note:"}
