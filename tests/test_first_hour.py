@@ -1442,3 +1442,20 @@ def test_dates_as_org_has_them_are_dates_of_the_task(tmp_path, line, text):
 def test_what_a_developer_says(tmp_path, line, said):
     (answer,), files = play(tmp_path, {name: text for name, text in STUDENT.items() if name != "projects.org"}, line)
     assert said in answer and "projects.org" not in files, answer
+
+
+def test_i_mean_corrects_and_is_no_title(tmp_path):
+    answers, files = play(tmp_path / "a", STUDENT, "lunch tomorrow at 12", "at 1 i mean", "monday, i meant")
+    assert files["inbox.org"] == "* TODO lunch\nSCHEDULED: <2026-11-23 Mon 13:00>\n", answers
+    answers, files = play(tmp_path / "b", STUDENT, "tomorrow at 6 i mean")
+    assert files == STUDENT, answers
+    answers, files = play(tmp_path / "c", STUDENT, "remind me about bike at 6", "tomorrow at 7 i mean")
+    assert files["inbox.org"] == "* TODO bike\nSCHEDULED: <2026-11-20 Fri 07:00>\n", answers
+
+
+@pytest.mark.parametrize("line, said", [
+    ("move putzplan to teusday", "“move putzplan to tuesday”"), ("set deadline of thesis proposal to next fridya", "to next friday”"), ("call henrik tomorow", "“todo call henrik tomorrow”"), ("is there a shift on saturday?", "Yes. “Shift” (work.org:3)"), ("is there anything on sunday", "Putzplan"),
+    ("buy new lock for bike", "add new lock for bike to the Shopping list"), ("move putzplan to projects", "")])
+def test_a_day_that_is_spelt_wrong_is_offered_right(tmp_path, line, said):
+    (answer,), files = play(tmp_path, STUDENT, line)
+    assert said in answer and (files == STUDENT) == bool(said), answer

@@ -182,7 +182,7 @@ def is_it_then(request: Request, around: Surroundings) -> dict | None:
     line = request.plain
     if len(line) > 200 or "\n" in line or not (found := _HEADED.fullmatch(line)): return None
     for words, span in readings(found[1], request.today):
-        words = re.sub(r"\s+(?:due|planned|scheduled|happening)$", "", words, flags=re.I)
+        words = re.sub(r"^there\s+(?:an?|any|some)\s+|\s+(?:due|planned|scheduled|happening)$", "", words, flags=re.I)
         dated = with_fallback(lambda around: dated_places(words, around, request.today), around) if words.lower() not in _NO_NAME or words.lower() in PRONOUNS else []
         if not isinstance(dated, list): return dated
         if dated:
@@ -409,9 +409,11 @@ def says_only_when(text: str, today: date) -> bool:
 # %% ../../nbs/reflex/answers.ipynb #1f515d55
 _BEGUN = Regex(r"^(?:(?:yes|yeah|ok|okay|ja|no|nein|nope|but|and|und|aber|actually|rather|better|lieber|make it|only|nur)\b[,.!]?\s+)+", re.I)
 
+_ENDED = Regex(r"(?<!\s)(?:\s|,)+(?:i\s+mean|i\s+meant|instead|rather|please|bitte|lieber|meine\s+ich)$", re.I)
+
 def at_another_time(offer: str, said: str, today: date) -> str | None:
     "The `offer`, a sentence, with the day or hour that was `said` to it; `None` for other words, and for an offer that is no task and has no time."
-    said = _BEGUN.sub("", said.strip(), 1).rstrip("?! ")
+    said = _ENDED.sub("", _BEGUN.sub("", said.strip(), 1).rstrip("?!. "), 1)
     said, words = f"at {said}" if re.fullmatch(r"1?\d|2[0-3]", said) else said, offer.split()
     from_word = lambda fits: next((n for n in range(1, len(words)) if fits(" ".join(words[n:]))), len(words))
     hour = lambda text: read_hours(words_of(text)) is not None

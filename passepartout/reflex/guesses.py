@@ -201,5 +201,5 @@ def suggestion(request: Request) -> str | None:
         if proposal and not (isinstance(proposal, dict) and proposal["payload"]["action"] == "MESSAGE"): return " ".join(words)
         asks = asks or (" ".join(words) if proposal else None)
     if asks: return asks
-    try: return dated_first(request)
+    try: return dated_first(request) or ((spelt := day_spelt(request)) and dated_first(Request.of(spelt, request.today)) or None)
     except NoSuchDate: return None
