@@ -1414,3 +1414,48 @@ def test_a_task_that_is_done_a_week_earlier_may_be_one_of_today(tmp_path):
 def test_where_a_file_goes_on_is_told_in_the_words_of_people_also_beside_something_else(tmp_path):
     answers, _ = play(tmp_path, STUDENT, "done call landlord; what is on the shopping list?", "what is due tomorrow and what is on the shopping list", "what's on the shopping list")
     assert all("more lines: “read lists.org from line 5”" in answer and "read on with" not in answer for answer in answers), answers
+
+
+@pytest.mark.parametrize("line, said", [
+    ("klausur analysis is on tuesday at 3 not 2", "“move klausur analysis to tuesday at 3”"), ("klausur analysis postponed by a week", "“postpone klausur analysis by a week”"), ("i think the klausur analysis was moved to the 27th at 9", "“move klausur analysis to the 27th at 9”"),
+    ("appointment meier tue 14:00 measure kitchen", "“todo meier measure kitchen tue 14:00”"), ("is there anything i forgot", "Nothing is overdue."), ("mama's telephone number", "1 section matches “mama”"), ("every evening as well", "didn't understand"), ("read me the page about bike", "* Bike")])
+def test_what_people_say_that_they_heard(tmp_path, line, said):
+    (answer,), files = play(tmp_path, STUDENT, line)
+    assert said in answer and "todo as well" not in answer and files == STUDENT, answer
+
+
+def test_yes_please_is_a_yes(tmp_path):
+    for n, yes in enumerate(("yes please", "ja bitte", "yes, thanks")):
+        answers, files = play(tmp_path / str(n), STUDENT, "klausur analysis postponed by a week", yes)
+        assert "<2027-02-19 Fri 09:00>" in files["uni.org"], answers
+
+
+@pytest.mark.parametrize("line, text", [
+    ("TODO fix the parser DEADLINE: <2026-11-25 Wed>", "* TODO fix the parser\nDEADLINE: <2026-11-25 Wed>\n"), ("* TODO fix it SCHEDULED: <2026-11-25 Wed 10:00>", "* TODO fix it\nSCHEDULED: <2026-11-25 Wed 10:00>\n"), ("todo water DEADLINE: <2026-11-25 Wed +1w>", "* TODO water DEADLINE: <2026-11-25 Wed +1w>\n"),
+    ("todo review scheduled tomorrow deadline friday", None), ('todo "review PR" scheduled tomorrow deadline friday', None), ("todo read the plan due friday", "* TODO read the plan\nDEADLINE: <2026-11-20 Fri>\n")])
+def test_dates_as_org_has_them_are_dates_of_the_task(tmp_path, line, text):
+    (answer,), files = play(tmp_path, {}, line)
+    assert files == ({} if text is None else {"inbox.org": text}) and (text is not None or answer.startswith("Two days are named")), answer
+
+
+@pytest.mark.parametrize("line, said", [("mark thesis proposal WAITING", "has the states TODO, DONE, and not WAITING"), ("done today", "Nothing in your notes was done 2026-11-19"), ("what is done this week", "was done 2026-11-16 to 2026-11-22")])
+def test_what_a_developer_says(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {name: text for name, text in STUDENT.items() if name != "projects.org"}, line)
+    assert said in answer and "projects.org" not in files, answer
+
+
+def test_i_mean_corrects_and_is_no_title(tmp_path):
+    answers, files = play(tmp_path / "a", STUDENT, "lunch tomorrow at 12", "at 1 i mean", "monday, i meant")
+    assert files["inbox.org"] == "* TODO lunch\nSCHEDULED: <2026-11-23 Mon 13:00>\n", answers
+    answers, files = play(tmp_path / "b", STUDENT, "tomorrow at 6 i mean")
+    assert files == STUDENT, answers
+    answers, files = play(tmp_path / "c", STUDENT, "remind me about bike at 6", "tomorrow at 7 i mean")
+    assert files["inbox.org"] == "* TODO bike\nSCHEDULED: <2026-11-20 Fri 07:00>\n", answers
+
+
+@pytest.mark.parametrize("line, said", [
+    ("move putzplan to teusday", "“move putzplan to tuesday”"), ("set deadline of thesis proposal to next fridya", "to next friday”"), ("call henrik tomorow", "“todo call henrik tomorrow”"), ("is there a shift on saturday?", "Yes. “Shift” (work.org:3)"), ("is there anything on sunday", "Putzplan"),
+    ("buy new lock for bike", "add new lock for bike to the Shopping list"), ("move putzplan to projects", "")])
+def test_a_day_that_is_spelt_wrong_is_offered_right(tmp_path, line, said):
+    (answer,), files = play(tmp_path, STUDENT, line)
+    assert said in answer and (files == STUDENT) == bool(said), answer

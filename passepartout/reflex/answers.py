@@ -183,7 +183,7 @@ def is_it_then(request: Request, around: Surroundings) -> dict | None:
     line = request.plain
     if len(line) > 200 or "\n" in line or not (found := _HEADED.fullmatch(line)): return None
     for words, span in readings(found[1], request.today):
-        words = re.sub(r"\s+(?:due|planned|scheduled|happening)$", "", words, flags=re.I)
+        words = re.sub(r"^there\s+(?:an?|any|some)\s+|\s+(?:due|planned|scheduled|happening)$", "", words, flags=re.I)
         dated = with_fallback(lambda around: dated_places(words, around, request.today), around) if words.lower() not in _NO_NAME or words.lower() in PRONOUNS else []
         if not isinstance(dated, list): return dated
         if dated:
@@ -333,7 +333,7 @@ def say_count(days: int) -> str:
 
 # %% ../../nbs/reflex/answers.ipynb #27afa417
 _OFFERED = Regex(r"Did you mean “([^\n]+)”\? Say “yes”")
-_YES = frozenset("yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja".split("|"))
+_YES = frozenset("yes please|yes thanks|yes thank you|please do|sure thing|ja bitte|ja gern|gern|gerne|mach das|yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja".split("|"))
 _KEEPS = {"note it": "note:", "save it as a note": "note:", "make it a note": "note:", "make it a task": "todo", "make that a task": "todo", "make it a todo": "todo", "add it as a task": "todo", "todo": "todo", "task": "todo", "a task": "todo", "as a task": "todo", "as a todo": "todo", "note": "note:", "a note": "note:",
           "as a note": "note:", "keep it": "note:", "keep": "note:", "keep it as a note": "note:", "keep it as a task": "todo",
           "save it": "note:", "aufgabe": "todo", "als aufgabe": "todo", "eine aufgabe": "todo", "notiz": "note:", "als notiz": "note:", "eine notiz": "note:"}
@@ -410,9 +410,11 @@ def says_only_when(text: str, today: date) -> bool:
 # %% ../../nbs/reflex/answers.ipynb #1f515d55
 _BEGUN = Regex(r"^(?:(?:yes|yeah|ok|okay|ja|no|nein|nope|but|and|und|aber|actually|rather|better|lieber|make it|only|nur)\b[,.!]?\s+)+", re.I)
 
+_ENDED = Regex(r"(?<!\s)(?:\s|,)+(?:i\s+mean|i\s+meant|instead|rather|please|bitte|lieber|meine\s+ich)$", re.I)
+
 def at_another_time(offer: str, said: str, today: date) -> str | None:
     "The `offer`, a sentence, with the day or hour that was `said` to it; `None` for other words, and for an offer that is no task and has no time."
-    said = _BEGUN.sub("", said.strip(), 1).rstrip("?! ")
+    said = _ENDED.sub("", _BEGUN.sub("", said.strip(), 1).rstrip("?!. "), 1)
     said, words = f"at {said}" if re.fullmatch(r"1?\d|2[0-3]", said) else said, offer.split()
     from_word = lambda fits: next((n for n in range(1, len(words)) if fits(" ".join(words[n:]))), len(words))
     hour = lambda text: read_hours(words_of(text)) is not None

@@ -273,8 +273,13 @@ def with_priority(title: str, letter: str, file: str) -> str:
     return f"[#{letter}] {title}" if file.lower().endswith(".org") or takes_bullets("", file) else f"{title} {SIGNS.get(letter, SIGNS['C'])}"
 
 # %% ../../nbs/reflex/captures.ipynb #a8a9a093
+_PLANNING = Regex(r"\s*\b(?P<kind>DEADLINE|SCHEDULED):\s*<(?P<day>\d{4}-\d\d-\d\d)(?:\s[^\W\d]{2,5}\.?)?(?:\s(?P<clock>\d{1,2}:\d\d))?(?P<more>[^<>\n]{0,20})>")
+
 def signs_in_words(line: str) -> str | None:
-    "A task with its signs of a plug-in as words of this grammar; the `line` itself when it has none, `None` when words can't say it."
+    "A task with its signs of a plug-in, or the dates of Org, as words of this grammar; the `line` itself when it has none, `None` when words can't say it."
+    if planned := [*_PLANNING.finditer(line)]:
+        if len(planned) > 1 or planned[0]["more"]: return None
+        line = f"{_PLANNING.sub('', line)} {'by' if planned[0]['kind'].upper() == 'DEADLINE' else 'on'} {planned[0]['day']}" + (f" at {planned[0]['clock']}" if planned[0]["clock"] else "")
     marks = [m for m in MARK.finditer(line) if m["sign"] or m["field"] or m["every"]] if HINT.search(line) else []
     level = ((sign := ARROW.search(line)) and URGENT[sign["arrow"]]) or ((found := LEVEL.search(line)) and LEVELS[found["level"].lower()])
     if not marks and not level: return line

@@ -21,7 +21,7 @@ from .dates import NoSuchDate, words_of
 from .whens import read_when
 
 # %% ../../nbs/reflex/commands.ipynb #4958f990
-_DONE = Regex(r"(?:(?:i(?:'?ve|'?m| have| am)?\s+)?(?:just\s+|already\s+)?(?:done|finished|completed)|finish|complete|close)(?:\s+with)?(?:\s*:\s*|\s+)(?!(?:tasks|todos|things)\b)(.+)", re.I)
+_DONE = Regex(r"(?:(?:i(?:'?ve|'?m| have| am)?\s+)?(?:just\s+|already\s+)?(?:done|finished|completed)|finish|complete|close)(?:\s+with)?(?:\s*:\s*|\s+)(?!(?:tasks|todos|things)\b|(?:today|yesterday|(?:this|last)\s+(?:week|month))$)(.+)", re.I)
 _MARK = Regex(r"(?:mark|set|put|change|switch|tick|check|flag)\s+(?:the\s+(?:state|status)\s+of\s+)?(.+?)\s+(?:(?:back\s+)?(?:as|to|on|into)\s+)?(not done|on hold|in progress|[\w-]+)", re.I)
 _WITH_NOTE = Regex(r"([^:\n]{3,120}?):\s+(\S.{0,300})")
 _REOPEN = Regex(r"(?:re-?open|undone|unfinish|uncomplete)\s+(.+)|open\s+(.+)\s+again", re.I)
@@ -48,7 +48,7 @@ def state_command(text: str) -> list[Command] | None:
     if word in DONE_WORDS: return [Command("state", object_of(found[1]), "mark {} as done", {"state": "done"} | said, "open")]
     if word in ("todo", "to-do"): return [Command("state", object_of(found[1]), "mark {} as todo", {"state": "todo", "plainly": True} | said)]
     if word in OPEN_WORDS: return [Command("state", object_of(found[1]), "open {} again", {"state": "todo"} | said, "done")]
-    if not joined or words_of(text)[0] in ("tick", "check"): return None
+    if not joined and not (found[2].isupper() and len(word) > 3 and words_of(text)[0] in ("mark", "set")) or words_of(text)[0] in ("tick", "check"): return None
     if words_of(text)[0] not in ("mark", "flag") and word not in STATE_WORDS and not found[2].isupper(): return None
     return [Command("state", object_of(found[1]), f"mark {{}} as {found[2]}", {"state": found[2]} | said)]
 
@@ -240,7 +240,7 @@ def show_command(request: Request) -> tuple[Command, ...] | None:
     "show X, open X"
     found = _SHOW.fullmatch(_TAIL.sub("", request.text.strip().replace("’", "'")[:MOST_COMMAND].rstrip("?!.")))
     if not found: return None
-    plain = re.sub(r"^(?:the\s+|my\s+|our\s+)?(?:(?:note|section|entry|file)\s+(?:on\s+|about\s+|called\s+)?)?|\s+(?:note|notes|section|entry|file)$", "", object_of(found[1] or found[2]), flags=re.I)
+    plain = re.sub(r"^(?:the\s+|my\s+|our\s+)?(?:(?:note|section|entry|file|page|recipe)\s+(?:on\s+|about\s+|called\s+|for\s+|of\s+)?)?|\s+(?:note|notes|section|entry|file)$", "", object_of(found[1] or found[2]), flags=re.I)
     return tuple(Command("show", name, "show {}", weak=True)
                  for name in dict.fromkeys((plain, re.sub(r"\s+(?:check)?list$", "", plain, flags=re.I))))
 

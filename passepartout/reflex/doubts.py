@@ -160,6 +160,8 @@ def day_within(line: str, today: date) -> str | None:
     return None
 
 # %% ../../nbs/reflex/doubts.ipynb #6f725b0b
+_PLANNED = Regex(r"\s(?:scheduled|planned|deadline|due)\s+(?:for\s+|on\s+|by\s+)?[\w .:-]{2,40}\Z", re.I)
+
 def doubt(line: str, when: When | None, today: date, title: str = "") -> str | None:
     "The question that a task's line leaves open, if any; `title` is what is left of it without its date."
     words = words_of(line[-200:])
@@ -172,4 +174,6 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
     if (when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",))
         and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today))):
         return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
+    if when and _PLANNED.search(title[-60:]) and split_when(title, today)[1]:
+        return "Two days are named, for which it is planned and by when it is due, and I write one at a time. Say the task with one of them, and then the other: set the deadline of … to friday"
     return None

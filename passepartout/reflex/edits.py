@@ -345,13 +345,15 @@ def from_when(wanted: str, around: Surroundings) -> dict | None:
     return decline(f"Counted from which day? {it} is set to {put[1]} by now. “postpone it by {by}” goes on from there; “undo” puts it back first. Or name the day, as in “no, friday”.")
 
 # %% ../../nbs/reflex/edits.ipynb #f5a4f6d1
+_I_MEAN = Regex(r"^([^,:;]{1,40}?),?\s+(?:i\s+mean|i\s+meant|meine\s+ich|meinte\s+ich)$", re.I)
+
 def by_reference(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *it*, or of a correction, when the last answer named a heading. *The other one* of a list is asked about."
     if _OTHER.fullmatch(request.text.strip().rstrip("!.")) and len(last_list(around)) > 1: return decline(_WHICH_OF_LIST)
     several = lambda around: each_of_them(request, around) or by_places(request, around)
     chosen_one = with_fallback(several, around) or by_place(request, around)
     if chosen_one is not None: return chosen_one
-    said = request.text.strip().rstrip("!.")
+    said = _I_MEAN.sub(r"no, \1", request.text.strip().rstrip("!."))
     amended = _AMENDED.fullmatch(said)
     if amended is None and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “", "Set the deadline of “", "Set the date of “")):
         amended = _AT_TIME.fullmatch(said)

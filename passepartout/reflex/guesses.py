@@ -51,6 +51,8 @@ _PAST = frozenset("out back over took did paid sent called booked ordered fixed 
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to"
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
+_PUT_OFF_BY = Regex(r"(?!what\b|who\b|when\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:moved|postponed|put\s+off|delayed|shifted)\s+(?:by|for)\s+((?:an?|one|two|three|four|five|six|\d{1,2})\s+(?:days?|weeks?|months?|hours?|minutes?))", re.I)
+_DAY_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(\w{3,12}|the\s+\d{1,2}(?:st|nd|rd|th))\s+at\s+(\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?),?\s+(?:and\s+)?(?:not|instead\s+of)\s+(?:at\s+)?[\d:.]{1,5}(?:\s?[ap]m)?", re.I)
 _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:(?:now|only|already)\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
                 r"(?:\s+(?:now|instead)|,?\s+(?:and\s+)?not\s+(?:at\s+)?\d[\d:.]{0,4}(?:\s?[ap]m)?)?", re.I)
 _NOT_THEN = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are|was)\s+(?:now\s+)?(?:on\s+)?(\w{3,12}),?\s+(?:and\s+)?(?:not|instead\s+of)\s+(?:on\s+)?(\w{3,12})", re.I)
@@ -69,15 +71,19 @@ _WHERE = frozenset("in at with for about bei im mit".split())
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has am were shall ist sind war waren hat habe bin wird".split())
 
 # %% ../../nbs/reflex/guesses.ipynb #90b228bf
+_I_THINK = Regex(r"^(?:(?:i|we)\s+(?:think|believe|guess|heard|hear|was\s+told|forgot\s+to\s+say)|by\s+the\s+way|btw|fyi|it\s+seems),?\s+(?:that\s+)?", re.I)
+
 def stated(request: Request) -> str | None:
     "The command that a statement seems to ask for: “the bins are out”, “I paid the rent”, “lisbon is waiting”, “dentist moved to monday”."
-    line = request.text.strip().rstrip("!. ").replace("’", "'")
+    line = _I_THINK.sub("", request.text.strip().rstrip("!. ").replace("’", "'"), 1)
     if len(line) > 160 or "?" in request.text: return None
     if found := _AT_NOW.fullmatch(line): return f"reschedule {found[1]} at {found[2]}" if found[2].isdigit() else f"move {found[1]} to {found[2]}"
     if (found := _DEADLINE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[2])), request.today): return f"set the deadline of {found[1]} to {found[2]}"
     if (found := _DUE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[3])), request.today):
         return f"set the deadline of {found[1]} to {found[3]}" if found[2].lower() == "due" else f"schedule {found[1]} for {found[3]}"
     if (found := _NOT_THEN.fullmatch(line)) and {found[2].lower(), found[3].lower()} <= {*WEEKDAY, *NAMED}: return f"move {found[1]} to {found[2]}"
+    if found := _PUT_OFF_BY.fullmatch(line): return f"postpone {found[1]} by {found[2]}"
+    if found := _DAY_NOW.fullmatch(line): return f"move {found[1]} to {found[2]} at {found[3]}"
     if found := _PUT_OFF.fullmatch(line): return f"move {found[1]} to {found[2].removeprefix('on ')}"
     if (found := _CALLED_OFF.fullmatch(line)) and read_span(words_of(when := found[2] or found[4]), request.today): return f"skip {found[1] or found[3]} {when}"
     if found := _GIVEN_UP.fullmatch(line): return f"cancel {found[1]}"
@@ -96,6 +102,7 @@ def stated(request: Request) -> str | None:
     return f"mark {thing} as {verb}" if verb in STATE_WORDS else None
 
 # %% ../../nbs/reflex/guesses.ipynb #5ec41eb7
+_NO_TITLE = Regex(r"(?:(?:as\s+well|too|also|again|please|instead|then|auch|noch|bitte)\s*)+", re.I)
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b)", re.I)
 
 def dated_task(request: Request) -> str | None:
@@ -105,7 +112,7 @@ def dated_task(request: Request) -> str | None:
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
-    if words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
+    if named := words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
     if few := on_each_day(days_at_the_end(" ".join(words))) or in_turns(" ".join(words), request.today): return few
     letter, bare = take_priority(" ".join(words))
     if letter and any(repeated_parts(bare, request.today)[2:]): return f"todo {' '.join(words)}"
@@ -113,16 +120,17 @@ def dated_task(request: Request) -> str | None:
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
+            if _NO_TITLE.fullmatch(" ".join(words[size:])): return None          # every evening as well
             if words[size].lower() in _GOES_ON: return None          # every 2nd tuesday of the month, from monday to friday
             return f"todo {_REMINDED.sub('', ' '.join(words[size:]))} {head}"
     if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
         words[-2:] = ["at", *words[-2:]]
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
     if (said := _IS_ON.match(" ".join(words))) and title == said[0].strip(): return f"todo {said[1]} {' '.join(words)[said.end():]}"
-    if title and STATEMENT.search(title): return None
+    if title and (STATEMENT.search(title) or _NO_TITLE.fullmatch(title)): return None
     if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, request.today) else None
     for at in range(len(words) - 1, 1, -1):                       # meeting with Opitz monday 9-10:30 in room 204
-        title, when = split_when(" ".join(words[:at]), request.today) if words[at].lower() in _WHERE else ("", None)
+        title, when = split_when(" ".join(words[:at]), request.today) if named or words[at].lower() in _WHERE else ("", None)
         if title and when: return f"todo {title} {' '.join(words[at:])} {' '.join(words[:at])[len(title):].strip()}"
     title, when = split_when(f"{' '.join(words)} today", request.today)
     return f"todo {' '.join(words)} today" if title and when and when.clock and not STATEMENT.search(title) and not doubt(title, when, request.today) else None
@@ -193,5 +201,5 @@ def suggestion(request: Request) -> str | None:
         if proposal and not (isinstance(proposal, dict) and proposal["payload"]["action"] == "MESSAGE"): return " ".join(words)
         asks = asks or (" ".join(words) if proposal else None)
     if asks: return asks
-    try: return dated_first(request)
+    try: return dated_first(request) or ((spelt := day_spelt(request)) and dated_first(Request.of(spelt, request.today)) or None)
     except NoSuchDate: return None

@@ -23,11 +23,12 @@ _DUE = (
      rf"|begin with){_NOW}", "what is due today"),
     (rf"what needs my attention{_NOW}", "what is due today"),
     (r"(?:show |list |give )?(?:me )?(?:just |only )?(?:the |my )?overdue (?:ones|things|stuff|items|tasks)(?: only)?", "what is overdue"),
-    (r"(?:what|which tasks) did (?:i|we) (?:miss|forget)", "what is overdue"),
+    (r"(?:what|which tasks) did (?:i|we) (?:miss|forget)|(?:is there |was there )?(?:anything|something) (?:i|we)(?:'ve| have)? (?:forgot|forgotten|missed)|(?:have|did) (?:i|we) (?:forget|forgotten|miss|missed) (?:anything|something)", "what is overdue"),
     (r"(?:and )?(?:which|what) (?:ones|of (?:them|these|those|my tasks))(?: is| are)? (?:over|past) ?due", "what is overdue"),
     (r"(?:show|tell)(?: me)? what (?:i|we) (?:wrote|noted|said) (?P<what>(?:last|this|in|during|since) .+)", "what happened {what}"),
     (r"(?:show|tell)(?: me)? what (?:i|we) (?:wrote|noted|said) (?P<what>.+)", "what did i write {what}"),
     (r"(?:show|tell)(?: me)? what (?:i|we) (?:did|finished|completed|got done) (?P<what>.+)", "what did i finish {what}"),
+    (r"(?:what(?:'s| is| was) )?(?:done|finished|completed) (?P<what>today|yesterday|(?:this|last) (?:week|month))", "what did i finish {what}"),
     (r"what did (?:i|we) (?:write|note|note down|write down|record) (?P<what>(?:last|this|in|during|since|on) .+)", "what happened {what}"),
     (r"(?:(?:show|list|give|what are|tell)(?: me)? )?(?:my |the )?next (?:two|three|four|five|few|couple of|\d) (?:things|tasks|todos|items|appointments|events|meetings)(?: to do)?", "what's next"),
     (r"(?:is there |are there |do (?:i|we) have )?(?:any|some)(?:thing)? (?:news|new|updates?|progress) (?:on|about|from|with|regarding|for) (?P<what>.+)", "what do my notes say about {what}"),
@@ -65,6 +66,8 @@ _NAMED = (
     (r"(?P<what>(?:the |number |no\.? ?)?(?:first|second|third|fourth|fifth|sixth|last|\d{1,2}(?:st|nd|rd|th)?)(?: (?:one|task|thing))?) (?:is|was|are) (?:already |now )?(?:done|finished|completed)", "done {what}"),
     (r"(?:the )?(?P<who>[\w' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
     (r"(?!(?:his|hers|its|this|whats|wheres|whos|yes|ours|yours|theirs|plus|thanks|less)\b)(?P<who>(?:[\w-]{2,30} )?[\w-]{1,30}?[^\W\d_s])s (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
+    (r"(?:what(?:'s| is) )?(?:the )?(?:telephone|tel|cell|cellphone|mobile|phone)(?: number| no)? (?:of|for) (?:the |my |our )?(?P<who>.+)", "what do my notes say about {who} phone"),
+    (r"(?:what(?:'s| is) )?(?P<who>[\w-]{2,30}(?: [\w-]{2,30})?)'s? (?:telephone|tel|cell|cellphone)(?: number| no)?", "what do my notes say about {who} phone"),
     (r"(?:the )?(?P<what>phone|mobile|e-?mail(?: address)?|address) (?:of|for) (?P<who>.+)", "what do my notes say about {who} {what}"),
     (r"(?:under|below|beneath) (?:the |my |our )?(?P<what>[^:]{2,60}?),? (?:please )?(?:add|put|write):? (?P<words>[^:]+)", "add a task under {what}: {words}"),
     (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"),
@@ -129,5 +132,5 @@ def paraphrased(text: str) -> Iterator[str]:
     for pattern, english in FORMS:
         if not (found := pattern.fullmatch(line)): continue
         holes = {name: words.strip() for name, words in found.groupdict().items() if words}
-        if holes.get("what", "").lower() in NOT_NAMES or holes.get("what", "").lower().split()[:1] == ["export"]: continue
+        if holes.get("what", "").lower() in NOT_NAMES or holes.get("what", "").lower().split()[:1] in (["export"], ["print"], ["send"], ["share"]): continue
         yield english.format(**holes)

@@ -57,10 +57,14 @@ def shell_line(request: Request) -> dict | None:
 _WRITES = ("remind", "reminder", "todo", "capture", "remember", "postpone", "schedule", "reschedule", "unschedule", "rename", "archive",
            "reopen", "cancel", "complete")
 
+_SAID_AGAIN = Regex(r"(?:(?:i|we|mean|meant|ich|meine|meinte|sorry|no|not|actually|instead|rather|lieber|then|too|as|well|again)\b\s*)+", re.I)
+
 def timed(request: Request) -> dict | None:
-    "An appointment, unless its first word looks like a misspelt command: “remnd me to call Ana friday 9:30” is none called so."
+    "An appointment, unless its first word looks like a misspelt command: “remnd me to call Ana friday 9:30” is none called so. “Tomorrow at 6 i mean” is a correction, and has no title."
     first = request.words[0] if request.words else ""
-    return None if first not in _WRITES and get_close_matches(first, _WRITES, 1, 0.8) else appointment(request)
+    if first not in _WRITES and get_close_matches(first, _WRITES, 1, 0.8): return None
+    meant = appointment(request)
+    return None if meant and _SAID_AGAIN.fullmatch(str(meant["payload"].get("args", {}).get("title", ""))) else meant
 
 # %% ../../nbs/reflex/sentences.ipynb #cdac6866
 _UNDER_A_HEADING = Regex(r"(?:please\s+)?(?:(?:add|create|make)\s+(?:an?\s+)?(?:new\s+)?)?(todo|task|note)(?:\s*:\s*|\s+)(?:to\s+)?(?=\S)([^:\"“”]{2,200}?)\s+(?:under|below|beneath)\s+(?:(?:the|my|our)\s+)?(?=\S)([^:\"“”]{1,80}?)[.!]?", re.I)
@@ -257,7 +261,7 @@ def or_a_list(request: Request, around: Surroundings) -> dict | None:
     if not asked or not asked["payload"].get("text", "").startswith(f"{EITHER} Say") or request.words[0] not in ("add", "put", "buy", "get") or len(request.words) < 2: return asked
     lists = with_fallback(lambda around: lists_in(around, request.today), around)
     if not isinstance(lists, list) or not lists or ":" in (what := words_kept(request)[:80]): return asked
-    named = next((title for title in lists if _SHOPPING.search(title)), lists[0])
+    named, what = next((title for title in lists if _SHOPPING.search(title)), lists[0]), re.sub(r"^(?:buy|get|pick\s+up)\s+(?=\S)", "", what, flags=re.I)
     each = " With commas between them, each is a line of its own." if re.fullmatch(r"\w+ (?:\w+ )+(?:and|und) \w+", what) else ""
     return decline(f"{asked['payload']['text']} On a list it is: add {what} to the {named}.{each}")
 
@@ -283,10 +287,11 @@ def answer(request: Request, around: Surroundings, rest: tuple[Form, ...] = ()) 
 def day_offered(proposal: dict | None, request: Request, around: Surroundings) -> dict | None:
     "The offer of the sentence with its day spelt right, if the day was taken for a word of the title, or asked for; `None` otherwise."
     payload = proposal["payload"] if proposal else {}
-    asked, task = str(payload.get("text", "")).startswith("Which day shall I remind you?"), payload.get("tool") == "org-capture" and payload["args"].get("kind") == "task"
+    said = str(payload.get("text", ""))
+    asked, task = said.startswith(("Which day shall I remind you?", "To which day?", "For which day?")) or said.endswith("so nothing was moved."), payload.get("tool") == "org-capture" and payload["args"].get("kind") == "task"
     if not (asked or task) or set('"“”„«»') & set(request.text) or not (better := day_spelt(request)): return None
     again = answer(Request.of(better, request.today), around)
-    if not again or again["payload"].get("tool") != "org-capture": return None
+    if not again or again["payload"].get("tool") not in ("org-capture", *["org-schedule"] * asked): return None
     shorter = task and len(again["payload"]["args"]["title"].split()) < len(payload["args"]["title"].split())
     return decline(f"Did you mean “{better}”? Say “yes”, and I'll do it.") if asked or shorter else None
 
