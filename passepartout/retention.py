@@ -9,11 +9,11 @@ __all__ = ['WEEK', 'MONTH', 'Forgotten', 'forget', 'typed_texts', 'as_kept', 'dr
            'forget_old', 'forget_versions', 'drop_versions', 'apply_retention']
 
 # %% ../nbs/17e_retention.ipynb #4938a55a
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from .databases import replace_file
 from .storage.chain import JournalError
 from .storage.erasure import OWN, still_needed
 from .journal import Journal
@@ -65,10 +65,7 @@ def drop_lines(history: Path, typed: set[str], scanner: Any = None) -> int:
     said = lambda line: line if scanner is None else scanner.redact(line)
     kept = [line for line in lines if typed.isdisjoint((as_kept(line), as_kept(said(line))))]
     if len(kept) == len(lines): return 0
-    draft = history.with_name(f"history.{os.urandom(6).hex()}")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.writelines(kept)
-    os.replace(draft, history)
+    replace_file(history, "".join(kept).encode("utf-8", "surrogateescape"))
     return len(lines) - len(kept)
 
 # %% ../nbs/17e_retention.ipynb #8ab457d3

@@ -185,7 +185,7 @@ class Conversing(Services):
 class Notes(Conversing):
     "The notes as they are now."
     def outlines(self) -> tuple:
-        "The notes as they are, for who has to know which heading some words mean; none when they cannot be read."
+        "The notes as they are, for code that has to know which heading some words mean; none when they cannot be read."
         from passepartout.notes import read_notes
         try:
             with resolve(self.roots[:1], ".", "tree") as folder: return read_notes(folder, self.note_cache).outlines

@@ -9,15 +9,15 @@ __all__ = ['BYTES', 'OVERHEAD', 'Rate', 'Composed', 'Learning', 'overhead', 'Mea
            'read_measures', 'openai_tokens']
 
 # %% ../../nbs/awareness/08na_measure.ipynb #7aa160f7
+import contextlib
 import json
-import os
 import re
 from collections.abc import Callable
 from math import ceil
 from pathlib import Path
 
 from .budget import utf8_bound
-from ..databases import read_up_to
+from ..databases import read_up_to, replace_file
 from ..lazy import Regex
 from ..records import record
 from ..tuples import NamedTuple
@@ -148,13 +148,8 @@ class Measures:
         if self.path is None: return
         mine = {name: m for name, m in self.known.items() if m.rate != BYTES}
         found = {name: m for name, m in read_measures(self.path).items() if name not in mine} | mine
-        new = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
-        try:
-            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "w",
-                      encoding="utf-8") as file:
-                json.dump({n: {"rate": m.rate.per_byte, "sure": m.sure, "window": m.window or m.last} for n, m in list(found.items())[-200:]}, file)
-            os.replace(new, self.path)
-        except OSError: pass
+        rows = {n: {"rate": m.rate.per_byte, "sure": m.sure, "window": m.window or m.last} for n, m in list(found.items())[-200:]}
+        with contextlib.suppress(OSError): replace_file(self.path, json.dumps(rows).encode())
 
 # %% ../../nbs/awareness/08na_measure.ipynb #33439bf6
 def read_measures(path: Path | None) -> dict[str, Measure]:

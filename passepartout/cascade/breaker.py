@@ -9,17 +9,17 @@ __all__ = ['TRIES', 'FIRST', 'MOST', 'LONGEST', 'Rest', 'rest_for', 'Held', 'Bre
            'write_rests']
 
 # %% ../../nbs/cascade/13c_breaker.ipynb #1ddf9253
+import contextlib
 import hashlib
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..databases import read_up_to
+from ..databases import read_up_to, replace_file
 
 # %% ../../nbs/cascade/13c_breaker.ipynb #10fd45e7
 @dataclass(slots=True)
@@ -115,9 +115,5 @@ def _is_rest(value: Any) -> bool:
 def write_rests(path: Path | None, rests: dict[str, Rest]) -> None:
     "Replace the file. A disk that is full is no reason to stop thinking."
     if path is None: return
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "w", encoding="utf-8") as file:
-            json.dump({n: {k: v for k, v in asdict(r).items() if k != "tried"} for n, r in rests.items()}, file)
-        os.replace(new, path)
-    except OSError: pass
+    rows = {n: {k: v for k, v in asdict(r).items() if k != "tried"} for n, r in rests.items()}
+    with contextlib.suppress(OSError): replace_file(path, json.dumps(rows).encode())

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from ..lazy import Regex
 from ..org import Node, Outline, inside
 from .bullets import PAGE, takes_bullets
-from .frontmatter import FRONT, TOML
+from .frontmatter import FRONT
 from .markdown import TAG
-from .rewrite import ORG_TAG, Change, RewriteError, drawer_of, ending_at, line_ending, line_span, replaced, reread, settled
+from .rewrite import (Change, RewriteError, check_org_tags, drawer_of, ending_at, line_ending, line_span, refuse_toml,
+                                          replaced, reread, settled)
 
 # %% ../../nbs/outline/08faa_filetags.ipynb #5d50b91a
 _FILETAGS = Regex(r"^#\+filetags:[ \t]*([^\r\n]*)", re.I | re.M)
@@ -24,8 +25,7 @@ _ABOVE = Regex(r"^#\+title:[^\n]*(?:\n|\Z)", re.I | re.M)
 
 def _org_change(outline: Outline, add: Sequence[str], remove: Sequence[str]) -> Change:
     "The change of the line with the tags of an Org file, or a new one."
-    for tag in add:
-        if not ORG_TAG.fullmatch(tag): raise RewriteError(f"{tag!r} cannot be a tag in Org: letters, digits, _, @, # and % only. Nothing was changed.")
+    check_org_tags(add)
     text, end = outline.text, ending_at(outline, 0)
     lines = [found for found in _FILETAGS.finditer(text) if not inside(outline.dead, found.start())]
     if len(lines) > 1: raise RewriteError(f"{outline.file} has its tags in {len(lines)} lines, and in which of them to write I can't know; change them there. Nothing was changed.")
@@ -51,7 +51,7 @@ def _listed(tags: Sequence[str]) -> str: return f"[{', '.join(map(_quoted, tags)
 def _markdown_change(outline: Outline, add: Sequence[str], remove: Sequence[str]) -> Change:
     "The change of the list of tags in the front matter of a Markdown file, which is made when there is none."
     text, end = outline.text, line_ending(outline.text)
-    if TOML.match(text): raise RewriteError(f"The front matter of {outline.file} is TOML, which is not written here; edit it by hand. Nothing was changed.")
+    refuse_toml(outline)
     for tag in add:
         if not TAG.fullmatch(f"#{tag}"): raise RewriteError(f"{tag!r} cannot be a tag in Markdown: letters, digits, _, -, / and @ only, and one letter at least. Nothing was changed.")
     front = FRONT.match(text)

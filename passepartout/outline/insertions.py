@@ -18,7 +18,7 @@ from .bullets import PAGE, first_word
 from ..capture import clean_body, line_ending, markdown_lines, org_lines, word_for
 from ..lazy import Regex
 from ..org import Node, Outline
-from .rewrite import ORG_TAG, RewriteError, ending_at, facts, line_span, one_line, replaced, reread
+from .rewrite import RewriteError, check_org_tags, ending_at, facts, line_span, one_line, replaced, reread
 from .states import is_bullet
 from .timestamps import brackets_in
 
@@ -83,8 +83,7 @@ def insert_org(outline: Outline, node: Node, title: str, kind: str, keyword: str
     if keyword is not None and keyword not in outline.keywords.states:
         raise RewriteError(f"{outline.file} has no state {keyword}; it has {', '.join(outline.keywords.states)}. Nothing was changed.")
     if keyword is None and kind == "task": keyword = (outline.keywords.open or outline.keywords.done or ("TODO",))[0]
-    for tag in tags:
-        if not ORG_TAG.fullmatch(tag): raise RewriteError(f"{tag!r} cannot be a tag in Org. Nothing was changed.")
+    check_org_tags(tags)
     lines = org_lines(title, "task" if keyword else "note", scheduled, deadline, body, keyword or "")
     lines[0] = "*" * node.level + lines[0] + (f" :{':'.join(tags)}:" if tags else "")
     place = node.index + 1 if first else node.after

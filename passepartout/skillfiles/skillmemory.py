@@ -9,12 +9,11 @@ __all__ = ['Stored', 'Remembered']
 
 # %% ../../nbs/skillfiles/17fb_skillmemory.ipynb #a0ee56a7
 import json
-import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..databases import read_up_to
+from ..databases import read_up_to, replace_file
 from .skillpage import SkillPage
 
 # %% ../../nbs/skillfiles/17fb_skillmemory.ipynb #967aee22
@@ -49,9 +48,7 @@ class Stored:
 
     def put(self, name: str, data: bytes) -> None:
         "Write a file of the folder in one step."
-        new = self.folder / f".{name}.{os.getpid()}"
-        new.write_bytes(data)
-        os.replace(new, self.folder / name)
+        replace_file(self.folder / name, data)
 
 # %% ../../nbs/skillfiles/17fb_skillmemory.ipynb #98509c8b
 class Remembered(Stored):

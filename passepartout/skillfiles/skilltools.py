@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conditions import PassepartoutError
+from ..databases import replace_file
 from ..lazy import Regex
 from ..messages import Action, ApprovalRequired, Rejected, Signal, pick
 from ..records import record
@@ -114,9 +115,7 @@ class Writer(Testing):
         book.memory = Remembered.at(book.memory.folder)
         book.memory.made[found.name] = file.name
         book.memory.save()
-        new = file.with_name(f".{file.name}.{os.getpid()}")
-        new.write_bytes(found.data)
-        os.replace(new, file)
+        replace_file(file, found.data, 0o666)
         book.reload()
         if why := book.problems.get(found.name) or book.problems.get(str(file)):
             return f"{found.name} was written, and is not loaded: {why}"

@@ -15,7 +15,7 @@ import os
 import posixpath
 from pathlib import Path
 
-from ..databases import read_up_to
+from ..databases import read_up_to, replace_file
 from .headerargs import TangleError
 from ..notes import MOST_BYTES, NotText, decode, parse_note
 from .noweb import Web
@@ -117,9 +117,7 @@ class Ledger:
         "Remember, and say so on disk."
         self.known[str(file)] = hashlib.sha256(data).hexdigest()
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        new.write_text(json.dumps(self.known, indent=0), encoding="utf-8")
-        os.replace(new, self.path)
+        replace_file(self.path, json.dumps(self.known, indent=0).encode())
 
 # %% ../../nbs/tangling/08w_tanglefiles.ipynb #57b796f4
 @record
