@@ -257,6 +257,39 @@ async def test_long_messages_are_read_one_at_a_time_and_each_gives_its_place_bac
     assert (await one.read())["type"] == "LOG" and (await other.say(long))["status"] == "answered"
 
 
+async def test_who_cannot_be_understood_is_told_so_often_and_then_let_go(house):
+    daemon = await house(Limits(mistakes=3))
+    client = await daemon.unix()
+    for _ in range(5): client.raw(frame_message({"type": "NONSENSE"}))
+    told = await client.rest()
+    assert len(told) == 4 and told[0] == told[1] == told[2] and "Too many messages could not be understood" in told[3]
+    patient = await daemon.unix()
+    for _ in range(3): patient.raw(frame_message({"type": "NONSENSE"}))
+    for _ in range(3): assert (await patient.read())["type"] == "LOG"
+    assert (await patient.say("hello"))["status"] == "answered"
+
+
+async def test_who_takes_nothing_of_its_answers_for_long_is_let_go_however_much_room_there_is(house):
+    daemon = await house(Limits(unread=1 << 30, unread_s=0.3, rate=1e6, burst=1e6, asked=1000))
+    async def long(prompt): return "x" * 20_000
+    reading, deaf = await daemon.unix(), await daemon.unix()
+    daemon.model = long
+    deaf.reader._transport.pause_reading()
+    for n in range(40): deaf.send(sensor="user-input", text="more", session=f"s{n % 4}", request=n)
+    for _ in range(1000):
+        if closed_lines(daemon, "event=dropped"): break
+        await asyncio.sleep(0.02)
+    assert "does not read" in closed_lines(daemon, "event=dropped")[0] and len(daemon.guests) == 1
+    assert (await reading.say("hello"))["status"] == "answered"
+
+
+@pytest.mark.parametrize("message", [{"list": ["a\ud800", ("\udfff",)]}, {"b": {"c": "\ud800"}}, {"text": "\ud800"}])
+def test_whatever_half_of_a_character_stands_in_an_answer_it_is_framed(message):
+    from passepartout.serving.guests import framed
+    said = read_plist(framed({"type": "EVENT", "payload": {"n": 1, **message}})[6:].decode())
+    assert "?" in str(said) and "\ud800" not in str(said) and said["payload"]["n"] == 1
+
+
 async def test_a_stranger_who_sends_one_blank_after_the_other_has_no_more_time(house):
     "Each blank began the time anew: 4,096 of them, one every few seconds, kept a place for hours."
     daemon = await house(Limits(hello_s=0.3), port=0)

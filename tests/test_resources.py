@@ -7,7 +7,7 @@ from conftest import examples
 import passepartout.confinement.openedpath as openedpath
 from passepartout.oneline import displayed, shown
 from passepartout.confinement.openedpath import OpenedPath
-from passepartout.confinement.resources import hint, names_below, resolve
+from passepartout.confinement.resources import hint, names_below, resolve, where
 from passepartout.confinement.roots import PathRefused, Root
 from waits import away, next_line
 
@@ -565,3 +565,27 @@ def test_an_absolute_link_in_a_folder_leads_to_what_it_names_and_to_nothing_clos
         with pytest.raises(PathRefused): resolve([root], name).close()
     assert len(os.listdir("/proc/self/fd")) == before
     root.close()
+
+
+@pytest.mark.parametrize("text, kind, path", [("inbox.org", "file", "inbox.org"), ("a/b", "dir", "a/b"), (".", "dir", ""), ("pipe", "other", "pipe"), ("new.org", "missing", "new.org"), ("new/./er//x.org", "missing", "new/er/x.org"), ("inbox.org/x", "missing", "inbox.org/x"),
+                                             ("to-deep", "file", "a/b/deep.org"), ("a/../inbox.org", "file", "inbox.org"), ("{top}/inbox.org", "file", "inbox.org")])
+def test_where_a_name_leads_is_said_without_opening_it(tree, root, text, kind, path):
+    os.mkfifo(tree / "pipe"); (tree / "to-deep").symlink_to("a/b/deep.org")
+    found = where([root], text.format(top=tree))
+    assert (found.kind, os.path.normpath(found.path)) == (kind, os.path.normpath(f"{root.path}/{path}"))
+
+
+@pytest.mark.parametrize("text, says", [("../outside/secret", "lies outside"), ("out/secret", "lies outside"), ("round", "too many links"), ("new/../inbox.org", "goes up from a folder that is not there"), ("new/../../outside/secret", "goes up from a folder"),
+                                        ("own/x.org", "closed to it"), ("own", "closed to it"), ("own/new/x.org", "closed to it"), ("a/../own/x.org", "closed to it"), ("to-own/x.org", "closed to it"), ("", "is empty"), ("a\x07b", "control characters"), ("a\x85b", "control characters"), ("a\u2028b", "control characters")])
+def test_where_a_name_leads_outside_or_to_what_is_closed_it_is_refused(tree, kernel, text, says):
+    (tree / "own").mkdir(); (tree / "own/x.org").write_text("x"); (tree / "out").symlink_to("../outside"); (tree / "to-own").symlink_to("own"); (tree / "round").symlink_to("round")
+    root = Root(tree, closed=[tree / "own"], kernel=kernel)
+    with pytest.raises(PathRefused, match=says): where([root], text)
+    root.close()
+
+
+def test_a_name_with_odd_letters_that_are_no_control_characters_is_a_name(tree, root):
+    for name in ("caf\u00e9.org", "a\u200db.org", "a\u00a0b.org", "\u65e5\u8a18.org"):
+        (tree / name).write_text("x")
+        assert where([root], name).kind == "file"
+        resolve([root], name).close()
