@@ -1459,3 +1459,14 @@ def test_i_mean_corrects_and_is_no_title(tmp_path):
 def test_a_day_that_is_spelt_wrong_is_offered_right(tmp_path, line, said):
     (answer,), files = play(tmp_path, STUDENT, line)
     assert said in answer and (files == STUDENT) == bool(said), answer
+
+
+def test_an_appointment_in_german_that_is_later_is_moved_and_no_new_one(tmp_path):
+    answers, files = play(tmp_path, {}, "übermorgen 9 uhr tüv", "tüv doch erst um 11", "ja", "und am tag davor erinnern")
+    assert files["inbox.org"] == "* TODO tüv\nSCHEDULED: <2026-11-21 Sat 11:00>\n* TODO tüv\nSCHEDULED: <2026-11-20 Fri>\n", answers
+
+
+@pytest.mark.parametrize("line, text", [("trag ein: elternabend 3.12. 19 uhr", "* TODO elternabend\nSCHEDULED: <2026-12-03 Thu 19:00>\n"), ("verschieb irgendwas auf 3.12. 19 uhr", None), ("kannst du mir sagen was morgen ansteht", None), ("erinner mich zwei tage vorher", None)])
+def test_what_is_said_in_german_at_an_hour(tmp_path, line, text):
+    (answer,), files = play(tmp_path, {}, line)
+    assert files == ({"inbox.org": text} if text else {}) and "didn't understand" not in answer, answer

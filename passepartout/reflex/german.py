@@ -58,6 +58,8 @@ _REMINDERS = (
      "remind me {when} about {what}"),
     (r"erinnere? mich(?: bitte)? (?:daran,? |ans? )(?P<what>.+?),? (?P<when>(?:am|um|in|im|heute|morgen|übermorgen|nächste\w*|jede\w*|alle|montag|dienstag"
      r"|mittwoch|donnerstag|freitag|samstag|sonntag)\b.*)", "remind me {when} about {what}"),
+    (r"erinnere? mich(?: bitte)? (?:am|einen) tag (?:davor|vorher)(?: nochmal)?(?: daran)?|(?:am|einen) tag (?:davor|vorher)(?: nochmal)?(?: daran)? erinnern", "remind me the day before"),
+    (r"erinnere? mich(?: bitte)? (?P<count>\w+) (?P<unit>tage?|wochen?) (?:davor|vorher)(?: nochmal)?(?: daran)?", "remind me {count} {unit} before"),
     (r"erinnere? mich(?: bitte)?", "remind me"),
     (r"erinnere? mich(?: bitte)? (?P<when>.+)", "remind me {when}"),
     (r"erinnere? mich(?: bitte)? (?:daran,? |ans? )?(?P<about>.+)", "remind me about {about}"))
@@ -127,6 +129,7 @@ _DAYS = (
      "what did i do {span}"),
     (rf"(?:was|welche termine|was alles) {_HAVE} (?:noch )?(?P<span>.+?)(?: noch)?{_END}", "what is due {span}"),
     (r"habe? ich (?P<span>.+?) (?:et)?was(?: vor)?", "do i have anything {span}"),
+    (r"(?:(?:kannst|könntest) du mir (?:bitte )?sagen,? |sage? mir,? |zeige? mir,? |ich (?:möchte|will) wissen,? )?was (?P<span>.+?) (?:ansteht|anliegt|los ist|fällig ist|zu tun ist)", "what is due {span}"),
     (r"(?:worum|um was) (?:muss|müssen) (?:ich mich|wir uns) (?P<span>.+?) kümmern", "what is due {span}"),
     (r"(?:bin|habe?|haben) (?:ich|wir) (?P<span>.+?) (?:frei|zeit)", "am i free {span}"),
     (r"(?:hab|habe|haben|muss|müssen|bin|sind) (?:ich|wir) (?P<span>.+?) (?P<words>[\w-]+)", "do i have {words} {span}"),
@@ -222,6 +225,7 @@ _STATED = (
     (r"(?P<what>.+?) (?:(?:wurde|wird|ist) )?(?:verlegt|verschoben) (?:auf|nach) (?P<to>.+)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:mache?|machen) (?:ich|wir) (?:erst )?(?P<to>.+)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:ist|beginnt|startet)(?: jetzt| nun| erst| schon| doch| doch erst)? um (?P<words>\d{1,2}(?:[:.]\d\d)?)(?: uhr)?", "{what} is now at {words}"),
+    (r"(?P<what>.+?) (?:doch |jetzt |nun |erst |schon )+um (?P<words>\d{1,2}(?:[:.]\d\d)?)(?: uhr)?", "{what} is now at {words}"),
     (r"(?:(?:ich )?habe? )?(?P<what>.+?)(?: (?:ist|sind|wurde|wurden))?(?: (?:schon|bereits|jetzt))? (?:gekauft|eingepackt|besorgt)", "check off {what}"))
 _BARE = (
     (r"(?:(?:schreibe?|mache?|erstelle?) (?:mir |bitte )?)?(?:eine )?(?:neue |kurze )?notiz (?:über|zu|zum|zur) (?P<what>[^:]{1,60}?) ?: ?(?P<words>.+)", "note: {what}: {words}"),
@@ -288,6 +292,8 @@ def verb_first(line: str) -> str:
 # %% ../../nbs/reflex/german.ipynb #c8820f66
 _ORDERS = Regex(r"(?:verschiebe?|verlege?|lösche?|entferne?|archiviere?|benenne?|hake?|streiche?|markiere?|tagge|pausiere?|erledige|zeige?|finde?|suche?)\s", re.I)
 
+_CHANGED = Regex(r"\s(?:doch|jetzt|nun|erst)\s+um\s+\S+(?:\s+uhr)?$", re.I)          # of what is there already
+
 def in_english(text: str, today: date) -> Iterator[str]:
     "What a German sentence may mean, as English sentences of the grammar; the likeliest first."
     line = " ".join(text.split()).rstrip("?!. ") if len(text) <= MOST_GERMAN and "\n" not in text.strip() else ""
@@ -301,5 +307,5 @@ def in_english(text: str, today: date) -> Iterator[str]:
     if not line: return
     if span := as_span(line, today) or as_span(re.sub(r"\s+um\s+\S+(?:\s+uhr)?$", "", line, flags=re.I), today):
         yield span.removeprefix("on ")
-    if text.rstrip().endswith("?") or line.split(None, 1)[0].lower() in _ASKING or _ORDERS.match(line): return
+    if text.rstrip().endswith("?") or line.split(None, 1)[0].lower() in _ASKING or _ORDERS.match(line) or _CHANGED.search(line): return
     if dated := dated_line(line, today): yield dated

@@ -83,9 +83,12 @@ def from_now(request: Request, around: Surroundings) -> dict | None:
     return proposal if proposal is not None and proposal["payload"].get("tool") == "org-capture" else None
 
 # %% ../../nbs/reflex/grammar.ipynb #8653040d
+_DAVOR = Regex(r"\b(?:davor|vorher)\b", re.I)
+
 def from_day(request: Request, around: Surroundings) -> dict | None:
     "The task for a request that counts from a day in the notes: “remind me a week before Ana's birthday to buy a gift”."
-    dated = before_it(request, around) or day_beside(request, around)
+    german = [Request.of(said, request.today) for said in in_english(request.text, request.today)] if _DAVOR.search(request.text[:100]) else []
+    dated = next(filter(None, (before_it(each, around) for each in (request, *german))), None) or day_beside(request, around)
     if isinstance(dated, dict) and (born := with_birth_date(request.text, around, request.today)): dated = born
     return read_as(dated, request, around) if isinstance(dated, str) else dated
 

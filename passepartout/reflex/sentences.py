@@ -57,12 +57,13 @@ def shell_line(request: Request) -> dict | None:
 _WRITES = ("remind", "reminder", "todo", "capture", "remember", "postpone", "schedule", "reschedule", "unschedule", "rename", "archive",
            "reopen", "cancel", "complete")
 
+_GERMAN_ORDER = Regex(r"(?:trage?|notiere?|merke?|schreibe?|erinnere?|verschiebe?|verlege?|lösche?|archiviere?|benenne?|markiere?|setze?|füge|lege?)\s", re.I)
 _SAID_AGAIN = Regex(r"(?:(?:i|we|mean|meant|ich|meine|meinte|sorry|no|not|actually|instead|rather|lieber|then|too|as|well|again)\b\s*)+", re.I)
 
 def timed(request: Request) -> dict | None:
     "An appointment, unless its first word looks like a misspelt command: “remnd me to call Ana friday 9:30” is none called so. “Tomorrow at 6 i mean” is a correction, and has no title."
     first = request.words[0] if request.words else ""
-    if first not in _WRITES and get_close_matches(first, _WRITES, 1, 0.8): return None
+    if first not in _WRITES and get_close_matches(first, _WRITES, 1, 0.8) or _GERMAN_ORDER.match(request.text): return None
     meant = appointment(request)
     return None if meant and _SAID_AGAIN.fullmatch(str(meant["payload"].get("args", {}).get("title", ""))) else meant
 
