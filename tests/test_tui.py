@@ -2,6 +2,7 @@
 import asyncio, contextlib, io, threading, time
 
 import pytest
+from hypothesis import given, strategies as st
 from waits import wait_for
 from textual import events
 from textual.app import App
@@ -518,3 +519,12 @@ async def test_what_was_typed_comes_back_with_all_its_lines(tmp_path):
         app.editor.post_message(events.Paste(text)); await pilot.pause()
         await pilot.press("ctrl+c"); await until(pilot, lambda: not app.editor.text)
         assert app.past.lines[-1] == text
+
+
+@given(st.lists(st.sampled_from(["a", "1", " ", "\u0645", "\u064a", "\u0915", "\u0915\u094d", "\u200c", "\u200d", "\u200b", "\u202e", "\n", "-"]), max_size=12).map("".join))
+def test_a_joiner_is_shown_as_it_is_between_two_letters_of_a_script_that_has_them_and_spelled_out_anywhere_else(text):
+    from passepartout.previews import visible
+    from passepartout.tui.entries import shown
+    joins = lambda at: 0 < at < len(text) - 1 and all(c in "\u0645\u064a\u0915\u094d" for c in (text[at - 1], text[at + 1]))
+    assert shown(text) == "".join(f"<U+{ord(c):04X}>" if c in "\u200b\u202e" or c in "\u200c\u200d" and not joins(at) else c for at, c in enumerate(text))
+    assert not set("\u200c\u200d\u200b\u202e") & set(visible(text))                  # where something is approved, none is left

@@ -19,6 +19,8 @@ from ..terminal.render import Line, line_rows, wrapped
 from ..tuples import NamedTuple
 
 # %% ../../nbs/tui/entries.ipynb #9eb7506a
+_JOINING = "\u0620-\u06ff\u0710-\u077f\u08a0-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17d3\u1820-\u18aa"
+_JOINER = re.compile(f"(?<=[{_JOINING}])([\u200c\u200d])(?=[{_JOINING}])")
 _MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _PILE = re.compile(f"([{_MARKS}]{{3}})([{_MARKS}]+)")
 MOST_CHARS = 60_000
@@ -29,7 +31,9 @@ def shown(text: Any, most: int = MOST_CHARS) -> str:
     text = str(text)
     cut = f"… ({len(text) - most:,} more characters)" if len(text) > most else ""
     text = text[:most].replace("\r\n", "\n").expandtabs(8)
-    return visible(text if text.isascii() else _PILE.sub(lambda found: f"{found[1]}<{len(found[2])} more marks>", text)) + cut
+    if text.isascii(): return visible(text) + cut
+    parts = _JOINER.split(_PILE.sub(lambda found: f"{found[1]}<{len(found[2])} more marks>", text))
+    return "".join([part if n % 2 else visible(part) for n, part in enumerate(parts)]) + cut
 
 # %% ../../nbs/tui/entries.ipynb #0b73daf7
 LOOKS = {
