@@ -1470,3 +1470,10 @@ def test_an_appointment_in_german_that_is_later_is_moved_and_no_new_one(tmp_path
 def test_what_is_said_in_german_at_an_hour(tmp_path, line, text):
     (answer,), files = play(tmp_path, {}, line)
     assert files == ({"inbox.org": text} if text else {}) and "didn't understand" not in answer, answer
+
+
+@pytest.mark.parametrize("said", ["redo", "undo the undo", "please redo it"])
+def test_who_wants_back_what_was_taken_back_is_not_sent_to_undo_once_more(tmp_path, said):
+    "The second undo takes back the change before it."
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO One\n"}, said)
+    assert "does not come back by a command" in answer and "Undo is a command" not in answer, answer

@@ -130,6 +130,7 @@ def to_delete(request: Request, line: str) -> dict | None:
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #28682eb2
+_ONCE_MORE = Regex(r"(?:please\s+)?(?:redo|(?:undo|revert|reverse|take\s+back)\s+(?:(?:the|that|my|this)\s+)?undo(?:ing)?)(?:\s+(?:it|that|this|the\s+last\s+(?:change|one|thing)))?", re.I)
 _LAST_CHANGE = Regex(r"(?:please\s+)?(?:undo|revert|reverse|take\s+back|cancel|roll\s+back)\s+(?:the|my|your|that)\s+(?:last|previous|latest)\s+(?:change|edit|action|step|thing|one|command)s?", re.I)
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
@@ -140,6 +141,8 @@ _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "rev
 def by_command(request: Request, line: str) -> dict | None:
     "What is another command, or is not looked for."
     if (found := _HOW_TO.fullmatch(line)) and (shown := help_about(found[1] or found[2])): return say(shown)
+    if _ONCE_MORE.fullmatch(line):
+        return decline("What was taken back does not come back by a command, and /undo would take back the change before it. Say once more what you wanted, for example: done dentist")
     if request.words[:1] == ("undo",) or _LAST_CHANGE.fullmatch(line) or " ".join(request.words) in _TAKE_BACK:
         return decline("Undo is a command of its own: /undo in the chat, or passepartout undo.")
     if request.words[:2] == ("wake", "me"):
