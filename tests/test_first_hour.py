@@ -1477,3 +1477,9 @@ def test_who_wants_back_what_was_taken_back_is_not_sent_to_undo_once_more(tmp_pa
     "The second undo takes back the change before it."
     (answer,), _ = play(tmp_path, {"a.org": "* TODO One\n"}, said)
     assert "does not come back by a command" in answer and "Undo is a command" not in answer, answer
+
+
+@pytest.mark.parametrize("said", ["Dach noch nicht fertig", "Dach ist nicht erledigt", "Dach fast fertig", "Dach vielleicht eine Woche später", "das Dach ist wohl erledigt"])
+def test_a_german_no_or_a_doubt_before_the_verb_changes_nothing_and_offers_no_change(tmp_path, said):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO Dach\nSCHEDULED: <2026-11-26 Thu>\n"}, said)
+    assert files["a.org"] == "* TODO Dach\nSCHEDULED: <2026-11-26 Thu>\n" and "mark it as done" not in answer and "move it" not in answer, answer

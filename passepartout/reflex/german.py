@@ -294,6 +294,9 @@ _ORDERS = Regex(r"(?:verschiebe?|verlege?|lösche?|entferne?|archiviere?|benenne
 
 _CHANGED = Regex(r"\s(?:doch|jetzt|nun|erst)\s+um\s+\S+(?:\s+uhr)?$", re.I)          # of what is there already
 
+_CHANGES = ("done ", "move ", "postpone ", "reschedule ", "cancel ", "archive ")
+_IN_DOUBT = Regex(r"(?:^|\s)(?:nicht|nie|niemals|kaum|fast|halb|beinahe|bald|vielleicht|wohl|wahrscheinlich|hoffentlich|eventuell)$", re.I)
+
 def in_english(text: str, today: date) -> Iterator[str]:
     "What a German sentence may mean, as English sentences of the grammar; the likeliest first."
     line = " ".join(text.split()).rstrip("?!. ") if len(text) <= MOST_GERMAN and "\n" not in text.strip() else ""
@@ -303,7 +306,8 @@ def in_english(text: str, today: date) -> Iterator[str]:
     forms = (*FORMS[:-_OF_STATEMENTS], *_WHETHER) if text.rstrip().endswith("?") else FORMS
     for asked in dict.fromkeys((line, bare := _FAVOUR.sub("", line), verb_first(bare))) if line else ():
         for pattern, english in forms:
-            if (found := pattern.fullmatch(asked)) and (said := filled(english, found.groupdict(), today)): yield said
+            if (found := pattern.fullmatch(asked)) and not (english.startswith(_CHANGES) and _IN_DOUBT.search(found.groupdict().get("what") or "")) \
+                    and (said := filled(english, found.groupdict(), today)): yield said
     if not line: return
     if span := as_span(line, today) or as_span(re.sub(r"\s+um\s+\S+(?:\s+uhr)?$", "", line, flags=re.I), today):
         yield span.removeprefix("on ")
