@@ -1483,3 +1483,9 @@ def test_who_wants_back_what_was_taken_back_is_not_sent_to_undo_once_more(tmp_pa
 def test_a_german_no_or_a_doubt_before_the_verb_changes_nothing_and_offers_no_change(tmp_path, said):
     (answer,), files = play(tmp_path, {"a.org": "* TODO Dach\nSCHEDULED: <2026-11-26 Thu>\n"}, said)
     assert files["a.org"] == "* TODO Dach\nSCHEDULED: <2026-11-26 Thu>\n" and "mark it as done" not in answer and "move it" not in answer, answer
+
+
+@pytest.mark.parametrize("said, offered", [("i think the roof is done", "“done the roof”"), ("roof maybe done", ""), ("the roof is probably done", "")])
+def test_what_somebody_only_thinks_is_offered_in_words_that_a_yes_can_carry_out_or_not_at_all(tmp_path, said, offered):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO Roof\n"}, said)
+    assert files["a.org"] == "* TODO Roof\n" and (offered in answer if offered else "Did you mean" not in answer), answer

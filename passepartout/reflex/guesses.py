@@ -42,7 +42,7 @@ def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -
     return None
 
 # %% ../../nbs/reflex/guesses.ipynb #c00ccd37
-_DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|should|must|will|would|get|got|be|if|when|until)\b", re.I)
+_DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|maybe|perhaps|probably|hopefully|should|must|will|would|get|got|be|if|when|until)\b", re.I)
 _STATED = Regex(r"(?!(?:what|who|whos|whose|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been"
                 r"|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+"
                 r"|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
@@ -186,8 +186,8 @@ def suggestion(request: Request) -> str | None:
     if not raw or len(raw) > 20: return None
     each = [_AFTERWARDS.fullmatch(part) for part in _APART.split(request.text.strip())] if len(request.text) < 300 else []
     if len(each) > 1 and all(part and not _DOUBTFUL.search(part[1]) for part in each): return ", ".join(f"done {part[1]}" for part in each)
-    if (found := _AFTERWARDS.fullmatch(request.text.strip())) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]):
-        return f"done {found[1]}"
+    told = _I_THINK.sub("", request.text.strip(), 1)
+    if (found := _AFTERWARDS.fullmatch(told)) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]): return f"done {found[1]}"
     fix = lambda w: w.replace(core, _corrected(core.lower()), 1) if (core := w.strip("?!.,:'\"")) else w
     try:
         if meant := stated(request): return meant
