@@ -23,7 +23,8 @@ from .storage.erasure import unrequested
 from .storage.journalfile import explained
 from .labels import NAMED, addresses_in, as_typed
 from .lazy import Regex
-from .storage.ledger import moment_in, told_in
+from .storage.ledger import told_in
+from .storage.validity import moment_in
 from .frozen import is_mapping
 from .messages import Label
 from .provenance import fold_text

@@ -16,7 +16,8 @@ from weakref import ref
 from .storage.chain import JournalError, Verdict
 from .storage.erasure import Erased, erasable, erase_images, erase_records, flush_out, with_image, with_text
 from .storage.journalfile import JournalBusy, lock_of
-from .storage.ledger import ApprovalGone, Entries, Ledger, begin_effect, settle_effect, decide, finish, lapse, memory_rows, moment_in, told_in
+from .storage.ledger import ApprovalGone, Entries, Ledger, begin_effect, settle_effect, decide, finish, lapse, memory_rows, told_in
+from .storage.validity import moment_in
 from .storage.store import Draft
 
 _all_ = ["JournalError"]

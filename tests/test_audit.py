@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 from passepartout.consent.grants import Grant, Grants
 from passepartout.journal import ApprovalGone, Journal, JournalError
-from passepartout.storage.ledger import is_after_break, outlived, whole_since
+from passepartout.storage.ledger import is_after_break, whole_since
+from passepartout.storage.validity import outlived
 
 NOW = [1000.0]
 

@@ -23,7 +23,7 @@ from ..messages import APPROVAL_REQUIRED, NOTHING, Action, ApprovalRequired, Sig
 from ..outline.live import quieted
 from ..previews import Foreseen, for_channel, holds_private, visible
 from ..records import record
-from ..storage.ledger import why_void
+from ..storage.validity import why_void
 from ..verify import brief
 
 # %% ../../nbs/consent/17b_approvals.ipynb #516e7c5e

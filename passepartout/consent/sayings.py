@@ -15,7 +15,8 @@ from typing import Any
 from .approvals import visible
 from ..conditions import PassepartoutError
 from ..storage.journalfile import explained
-from ..storage.ledger import expired, genuine_record, is_after_break, outlived, whole_since
+from ..storage.ledger import genuine_record, is_after_break, whole_since
+from ..storage.validity import expired, outlived
 from ..storage.store import Draft
 
 # %% ../../nbs/consent/17b_sayings.ipynb #caeccd0b

@@ -20,7 +20,7 @@ from .commandline import AsJson, Memex, as_json, as_typed, code_of, command_grou
 from ..conditions import PassepartoutError
 from ..consent.endorsements import confirmation_for
 from ..consent.grants import in_words
-from ..storage.ledger import why_void
+from ..storage.validity import why_void
 from .render import ask_lines, print_lines, screen, spelled, text_columns
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #76c204d7
