@@ -23,7 +23,7 @@ ROOMS = """
     indexing.identity indexing.entries indexing.indexfile indexing.identbook indexing.notefiles indexing.database indexing.filerows indexing.sweep indexing.index indexing.query indexing.ranking indexing.finding targets indexing.objectsource indexing.inotify indexing.watch indexing.upkeep awareness.periphery awareness.fovea indexing.embeddings indexing.lent indexing.meaning
     awareness.summaries context
     schedule skills skillfiles.skillpage
-    toolbelt.declarations tools rules rulefile toolbelt.notesource toolbelt.findtool toolbelt.firstlines toolbelt.agendatool toolbelt.notetools toolbelt.addressing toolbelt.edittools toolbelt.web
+    toolbelt.declarations tools rules rulefile toolbelt.notesource toolbelt.findtool toolbelt.firstlines toolbelt.agendatool toolbelt.notetools toolbelt.addressing toolbelt.editor toolbelt.moveedits toolbelt.edittools toolbelt.web
     shell.script shell.words shell.places shell.syscalls shell.sandbox shell.tree shell.reader shell.plain shell.syntax shell.installed shell.values shell.programs shell.table shell.repository shell.changers shell.altered shell.ended shell.harm shell.named shell.later shell.standfor shell.talk shell.within shell.loss shell.carried shell.writings shell.findings shell.single shell.judge shell.inside shell.run shell.* skillfiles.skilljail toolbelt.walks toolbelt.reach toolbelt.bounds toolbelt.steady toolbelt.commandrules toolbelt.commandrun toolbelt.shelltool toolbelt.filesearch toolbelt.filetools
     plans.planforms plans.planreader plan plans.planvalues plans.planrun plans.deciders plans.plantext
     normaliser askgate clearances verify

@@ -67,7 +67,8 @@ def test_the_kind_of_a_thing_before_its_name_is_no_part_of_the_name(tmp_path, li
 def test_a_note_that_is_named_twice_is_changed_once(tmp_path):
     from passepartout.confinement.resources import Root, resolve
     from passepartout.notes import NoteCache
-    from passepartout.toolbelt.edittools import Editor, rename_edit
+    from passepartout.toolbelt.editor import Editor
+    from passepartout.toolbelt.moveedits import rename_edit
     from passepartout.tools import ToolContext
     for name, text in {"a.md": "a\n", "b.md": "[[a]]\n"}.items(): (tmp_path / name).write_text(text)
     root = Root(tmp_path)

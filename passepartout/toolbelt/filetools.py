@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ..amounts import counted
 from ..edits import FileEdit
 from .addressing import alike
-from .edittools import Note
+from .editor import Note
 from .filesearch import SearchError, search_files
 from ..notes import MOST_BYTES, NotText, decode, parse_note
 from .notesource import notes_label
