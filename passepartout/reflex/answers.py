@@ -25,7 +25,8 @@ from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, say_d
 from .repetitions import read_repeat
 from .spans import Span, read_span
 from .whens import day_of_time, read_hours
-from .edits import PRONOUNS, referent, with_fallback, ask_which
+from .edits import PRONOUNS, ask_which, with_fallback
+from .references import referent
 from .germandays import in_english_days
 from .linedates import lines_called
 from .lookups import ENDING, Surroundings, is_clear, look_up, name_of, node_at, rank_of

@@ -17,7 +17,7 @@ from .agendas import agenda
 from .answers import taken_up
 from .captures import Request, say, tool_call
 from .dates import say_day
-from .edits import open_question
+from .references import open_question
 from .german import in_english
 from .lookups import ENDING, Surroundings
 from .sentences import looked_for, misspelt, translated, understood

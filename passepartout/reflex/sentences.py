@@ -26,7 +26,8 @@ from .captures import Request, capture, decline, placed, say, tool_call
 from .command import Command
 from .dates import NoSuchDate
 from .statecalls import items_of
-from .edits import by_number, by_reference, by_words, corrected_title, edit, look, remind_of_it, with_fallback
+from .edits import edit, look, with_fallback
+from .references import by_number, by_reference, by_words, corrected_title, remind_of_it
 from .filenames import touches_few
 from .files import for_journal, for_today, inbox, page_to_read, read_there, unknown_file
 from .german import in_english
