@@ -370,7 +370,7 @@ def notebooks(request):
         yield Elsewhere(request.config.workerinput["notebooks"])
         return
     items = request.session.items
-    asked = [item.callspec.params["notebook"] for item in items if of_notebook(item)]
+    asked = [item.callspec.params["notebook"] for item in items if of_notebook(item) and hasattr(item, "callspec")]
     runs = Runs(asked, 2 if len(asked) == len(items) else 1)
     runs.start()
     yield runs
