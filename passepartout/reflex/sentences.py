@@ -20,7 +20,8 @@ from ..lazy import Regex
 from ..outline.privacy import is_private
 from .agendas import AROUND, agenda, my_days
 from .asides import aside
-from .answers import EACH_LINE, EITHER, TODO_OR_NOTE, fit_to_be_each, how_long, is_it_done, is_it_then, when_is, words_kept
+from .answers import how_long, is_it_done, is_it_then, when_is
+from .offers import EACH_LINE, EITHER, TODO_OR_NOTE, fit_to_be_each, words_kept
 from .birthdays import birthdays, told_birthday, until_birthday
 from .captures import Request, capture, decline, placed, say, tool_call
 from .command import Command
