@@ -15,7 +15,7 @@ from datetime import date, timedelta
 
 from ..capture import INBOX, inbox_among
 from ..lazy import Regex
-from .answers import TODO_OR_NOTE
+from .offers import TODO_OR_NOTE
 from .captures import Request, capture_head, decline, propose_capture, say, title_and_body, tool_call, with_priority
 from .command import Command
 from .editcalls import propose_under

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 
 from ..lazy import Regex
 from .agendas import agenda
-from .answers import taken_up
+from .offers import taken_up
 from .captures import Request, say, tool_call
 from .dates import say_day
 from .references import open_question

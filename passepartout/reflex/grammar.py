@@ -17,7 +17,8 @@ from ..lazy import Regex
 from ..outline.privacy import is_private
 from .agendas import AROUND
 from .asides import both_shown
-from .answers import TODO_OR_NOTE, WHICH, before_it, day_beside, filled_in, says_no, says_only_yes, taken_up
+from .answers import before_it, day_beside
+from .offers import TODO_OR_NOTE, WHICH, filled_in, says_no, says_only_yes, taken_up
 from .birthdays import with_birth_date
 from .captures import Request, decline, repeated_parts, say
 from .command import Command

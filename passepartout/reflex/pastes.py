@@ -12,7 +12,7 @@ import re
 from datetime import date
 
 from ..lazy import Regex
-from .answers import fit_to_be_each
+from .offers import fit_to_be_each
 from .captures import capture_head, tool_call
 from .lookups import Surroundings
 from .passed import next_time

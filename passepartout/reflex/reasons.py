@@ -12,7 +12,7 @@ __all__ = ['THINKING', 'REASONS', 'BY_WORD', 'CLOCK', 'REPORTED', 'SUBJECTS', 'o
 import re
 
 from ..lazy import Regex
-from .answers import TODO_OR_NOTE, words_kept
+from .offers import TODO_OR_NOTE, words_kept
 from .captures import Request, decline, say
 from .command import object_of
 from .dates import say_day
