@@ -216,5 +216,5 @@ def question(lead: str, said: str, places: Sequence[Place], around: Surroundings
     "A numbered question about at most nine places."
     shown = tuple(places[:MOST_CHOICES])
     lines = [f"{n}. {f'{place.keyword} ' if place.keyword else ''}{name_of(place, around)}{', a whole file' if place.kind == 'file' else f', {say_day(place.day)}' if place.day else ''}" for n, place in enumerate(shown, 1)]
-    more = [f"There are more; a further word of the title tells them apart."] if len(places) > len(shown) else []
+    more = ["There are more; a further word of the title tells them apart."] if len(places) > len(shown) else []
     return Question("\n".join([f"{lead} Which one do you mean? I'll {said.replace('{}', 'it')}.", *lines, *more, ENDING]), shown, then)
