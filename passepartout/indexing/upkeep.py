@@ -35,8 +35,7 @@ class Refreshing:
     def __init__(self, index: Index, log: Callable[[str], Any] = lambda text: None):
         self.index, self.log, self.root = index, log, index.root
         self.ended, self.show, self.threads, self.heard, self.lost = threading.Event(), None, [], [], []
-        self.known = False                              # were the notes looked at to the end since this process began?
-        self.read = 0                                   # files that were read since then
+        self.known, self.read = False, 0                # since this process began: were the notes looked at to the end, and how many were read?
 
     def progress(self, done: int, of: int, path: str) -> None:
         "Called for each file that is read. `show(done, of, path)`, when somebody has set it, is told; `Ended` when the agent is being closed."
