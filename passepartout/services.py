@@ -203,8 +203,8 @@ class Notes(Conversing):
         return (upkeep := getattr(self, "upkeep", None)) is None or upkeep.quick
 
     def files_read(self) -> int:
-        "How many files were read into the index since this process began. While this grows, whoever waits for the notes does not wait in vain."
-        return 0 if (upkeep := getattr(self, "upkeep", None)) is None else upkeep.read
+        "How many files the first reading of the notes has got through; 0 when that is over. While it grows, whoever waits for the notes does not wait in vain. What is read later does not count: somebody who saves a note now and then would keep a tool that hangs."
+        return 0 if (upkeep := getattr(self, "upkeep", None)) is None or upkeep.known else upkeep.read
 
     def indexed(self):
         "The index of the notes, brought up to date, or None when there is none that can be asked."

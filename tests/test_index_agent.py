@@ -79,6 +79,15 @@ def test_a_tool_is_given_up_when_the_reading_stands_still(home):
     assert "did not finish within 0.4 s" in answer and "nothing was changed" in answer, answer
 
 
+def test_a_note_that_is_saved_now_and_then_keeps_no_tool_that_hangs(home):
+    agent = slow_agent(home, files=3, seconds=0.0, most=0.4)
+    try:
+        assert not agent.upkeep.known
+        agent.upkeep.refresh()
+        assert agent.upkeep.read == 3 and agent.files_read() == 0
+    finally: agent.run(agent.close())
+
+
 # The same answers --------------------------------------------------------------------------------------------------------
 
 def both(memex):
