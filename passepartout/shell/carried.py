@@ -71,7 +71,7 @@ def _alters(text: str, loses: bool = False) -> list[str]:
     return [found["place"] for pattern in _ALTERS for found in pattern.finditer(text) if not loses or _LOSES.search(found[0])][:64]
 
 # %% ../../nbs/shell/carried.ipynb #87e5c06b
-_WRITES = Regex(r"""(?:^|[\s\d&"'])>{1,2}[|&]?\s*["']?(?P<place>[/~.][^\s"'`;|&(){}]*)""")
+_WRITES = Regex(r"""(?:^|[\s\d&"'])>{1,2}[|&]?\s*["']?(?!(?:[/~]|\.\.?)(?:\s|$))(?P<place>[/~.][^\s"'`;|&(){}]*)""")
 _WRITES_OVER = Regex(r"""(?<!>)>\s{0,4}["'](?P<place>\w[^"'`\n]{0,200})["']""")
 
 def _written(text: str, places: Places) -> tuple[int, str] | None:
