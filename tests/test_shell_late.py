@@ -253,4 +253,5 @@ def test_what_lies_beside_it_is_asked_about(text, roots): assert READ < level(te
 def test_substitutions_within_substitutions_and_in_loops_have_an_end(roots):
     "Nothing that is deep or long ends in an exception, which the gate would have to take for a refusal."
     assert level("echo $(echo $(echo $(id -un)))", roots) == READ
-    for text in ("echo " + "$(echo " * 40 + "x" + ")" * 40, "echo " + "$(echo " * 90 + "x" + ")" * 90, "for a in {1,2,3,4,5,6,7,8}{1,2,3,4,5,6,7,8}; do echo $(id) $(id); done", "cat " + "<(cat " * 30 + "a.txt" + ")" * 30, "ls | " + "xargs " * 200 + "cat", "echo " + "$(id) " * 80): assert READ < level(text, roots) < DENY, text
+    for text in ("echo " + "$(echo " * 40 + "x" + ")" * 40, "echo " + "$(echo " * 90 + "x" + ")" * 90, "for a in {1,2,3,4,5,6,7,8}{1,2,3,4,5,6,7,8}; do echo $(id) $(id); done", "cat " + "<(cat " * 30 + "a.txt" + ")" * 30, "ls | " + "xargs " * 20 + "cat", "echo " + "$(id) " * 80): assert READ < level(text, roots) < DENY, text
+    assert "more than can be looked at" in judge_command("ls | " + "xargs " * 400 + "cat", roots, "/home/ada").reasons[0]

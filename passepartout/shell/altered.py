@@ -9,6 +9,7 @@ __all__ = ['altered']
 
 # %% ../../nbs/shell/altered.ipynb #2c292bca
 from collections.abc import Sequence
+from functools import cache
 import re
 
 from ..lazy import Regex
@@ -45,9 +46,15 @@ def _by_sql(words: Sequence[str]) -> list[str]:
 _WHERE = Regex(r"s?out(?:put)?(?:file|dir|directory|folder|path|document|root|name)?|dest(?:ination)?(?:dir|directory)?|target(?:dir|directory)?|logfile|installdir|save(?:as|to)|writeto", re.I)
 _ANOTHER_O = frozenset("xargs env set shopt bash sh dash zsh ksh fish install chown zip unzip rsync ssh sftp sshfs test find sort".split())
 
+@cache
+def _told_of() -> frozenset[str]:
+    "The programs of which it is known here what their `-o` means."
+    return _ANOTHER_O | changing_lines().keys() | {said[0] for said in table()}
+
 def _where_to(name: str, words: Sequence[str]) -> list[str]:
     "The names of which the options among `words` say that something is written there."
-    found, lone = [], name not in _ANOTHER_O and name not in changing_lines() and not any(said[0] == name for said in table())
+    if not any(word[:1] == "-" for word in words): return []
+    found, lone = [], name not in _told_of()
     for word, after in zip(words, [*words[1:], ""]):
         if word == "--": break
         if word[:1] != "-" or len(word) > 4_000: continue

@@ -38,7 +38,7 @@ def told_to_database(text: str) -> bool:
 def said_in_words(base: str, words: Sequence[str]) -> bool:
     "Whether the program `base`, or one of its first words, is named for what it destroys."
     if base in _CONTAINERS: words = [word for word in words if word != "--rm"]              # what goes is the container, made for this
-    return base in _NAMED or any(len(word) < 200 and _VERBS.fullmatch(word) or _SQL.search(word) for word in words[:32])
+    return base in _NAMED or any(len(word) < 200 and _VERBS.fullmatch(word) or _SQL.search(word) for word in words)
 
 # %% ../../nbs/shell/ended.ipynb #abf94fd5
 _LETTERS = """
@@ -96,5 +96,5 @@ def ended(base: str, words: Sequence[str]) -> str:
     "What the program `base` with these `words` ends, empties or unmakes for good, as a sentence; nothing when nothing of the kind is known."
     if ends_all(base, words): return f"{shown(base)} with these words ends everything that is running, or more of it than is named."
     if said_in_letters(base, words): return f"{shown(base)} with this option removes what nobody has a copy of."
-    if said_in_words(base, words) or not set(words[:32]).isdisjoint(_OWN.get(base, "").split()): return f"{shown(base)} seems to destroy something."
+    if said_in_words(base, words) or not set(words).isdisjoint(_OWN.get(base, "").split()): return f"{shown(base)} seems to destroy something."
     return ""

@@ -18,19 +18,20 @@ from ..lazy import Regex
 from ..messages import NOTHING
 from ..oneline import shown
 from .carried import carried_texts, harm_carried, harm_in_words, names_given, shell_parts, told_to, written_and_used
+from .effort import Unread, once, spend
 from .harm import ASK, CONFIRM, DENY, READ, destroyers, harm, scratch
 from .places import Places
 from .installed import pinned
 from .programs import Program
 from .script import Redirect, Simple
 from .standfor import called, given_values, in_other_names, named_anew, readings, stand_ins, without_braces
-from .within import SHELLS, STARTERS, WRITES, another_machine, carries_out, commands_within, keeps, leads_on, lines_to, loose_texts, says, takes_names, texts_said
+from .within import (SHELLS, STARTERS, WRITES, another_machine, carries_out, commands_within, is_tangle,
+                                       keeps, leads_on, lines_to, loose_texts, says, takes_names, texts_said)
 from .words import Impure
 from .writings import other_writings
 
 # %% ../../nbs/shell/findings.ipynb #8518b4db
-_MOST_NAMES, _MOST_FINDINGS, _MOST_PARTS = 1_024, 64, 40
-_MOST_READINGS, _MOST_TEXTS = 160, 60                  # of all commands of a line, and of all texts in it, whatever lies in what
+_MOST_NAMES, _MOST_FINDINGS = 1_024, 64
 
 class Findings:
     "What was found so far: the strictest `level` and the sentences; and the places, as seen from the folder in which the next command stands."
@@ -40,7 +41,7 @@ class Findings:
     def __init__(self, roots: Sequence[Root], here: str = ""):
         self.roots, self.places, self.level, self.found = roots, Places(roots, _MOST_NAMES), READ, {}
         self.places.here, self.known = here, NOTHING
-        self.doing, self.left = set(), [_MOST_PARTS, _MOST_READINGS, _MOST_TEXTS]                     # doing: the words of commands that may do anything
+        self.doing = set()                                                                             # the words of commands that may do anything
 
     def add(self, level: int, reason: str) -> None:
         if len(self.found) < _MOST_FINDINGS or level > self.level: self.found[reason] = max(level, self.found.get(reason, READ))
@@ -49,7 +50,7 @@ class Findings:
     def beside(self) -> "Findings":
         "Empty findings about something seen from the same place."
         made = Findings(self.roots, self.places.here)
-        made.known, made.left, made.places.elsewhere = self.known, self.left, self.places.elsewhere
+        made.known, made.places.elsewhere = self.known, self.places.elsewhere
         return made
 
     @property
@@ -123,7 +124,8 @@ def _writes(findings: Findings, redirect: Redirect, found) -> None:
 # %% ../../nbs/shell/findings.ipynb #b3a24c7e
 def harm_inside(findings: Findings, words: Sequence[str], depth: int = 0) -> None:
     "Look for harm in whatever command stands inside a wrapper."
-    for at, word in enumerate(words[:64]):
+    for at, word in enumerate(words):
+        spend(len(words) - at)
         base = word.rpartition("/")[2]
         if word.startswith("-") and base not in SHELLS: continue
         if base == "ssh" and depth < 2 and (begins := another_machine(words[at:])):
@@ -149,25 +151,30 @@ def _elsewhere(findings: Findings, here: Sequence[str], words: Sequence[str], de
 # %% ../../nbs/shell/findings.ipynb #bbca3835
 def _from_folders(before: Sequence[str], words: Sequence[str]) -> list[list[str]]:
     "The words of an inner command as they stand, and from each folder that a wrapper may change to: `env -C /`, `systemd-run --working-directory=/`."
-    folders = [folder for word in before if (folder := word.rpartition("=")[2])[:1] == "/" and word[:1] != folder or word[:1] == "/"][:4]
+    folders = [folder for word in before if (folder := word.rpartition("=")[2])[:1] == "/" and word[:1] != folder or word[:1] == "/"]
+    spend(8 * len(folders) * len(words))
     return [list(words), *([_from(folder, word) for word in words] for folder in folders if folder)]
 
 # %% ../../nbs/shell/findings.ipynb #a9a17d8d
 def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
     "Look for harm in texts that something may carry out as command lines; of what a shell would make of them, only for what is refused."
     for text in texts:
-        if (findings.left[2] - 1) < 0: return
-        findings.left[2] -= 1
-        if found := harm_carried(text, findings.places, findings.home): findings.add(*found)
-        for written in other_writings(text) if findings.level < DENY else ():
-            found = harm_carried(written, findings.places, findings.home)
-            if found and found[0] == DENY: findings.add(DENY, f"{found[1]} So it says when it is not disguised.")
-        for part in shell_parts(text) if depth < 2 and findings.level < DENY else ():
-            if (findings.left[0] - 1) < 0: return
-            findings.left[0], inner = findings.left[0] - 1, findings.beside()
-            harm_in_text(inner, part, depth + 1, guessed=True)
-            for reason, level in inner.found.items():
-                if level == DENY: findings.add(level, reason)
+        if findings.level == DENY: return
+        key = "said", text, depth, findings.home, findings.places.here, findings.places.elsewhere
+        for reason, level in once(key, lambda text=text: _said(findings.beside(), text, depth).found).items(): findings.add(level, reason)
+
+def _said(findings: Findings, text: str, depth: int) -> Findings:
+    "What is found about one text that something may carry out."
+    if found := harm_carried(text, findings.places, findings.home): findings.add(*found)
+    for written in other_writings(text) if findings.level < DENY else ():
+        found = harm_carried(written, findings.places, findings.home)
+        if found and found[0] == DENY: findings.add(DENY, f"{found[1]} So it says when it is not disguised.")
+    for part in shell_parts(text) if depth < 2 and findings.level < DENY else ():
+        inner = findings.beside()
+        harm_in_text(inner, part, depth + 1, guessed=True)
+        for reason, level in inner.found.items():
+            if level == DENY: findings.add(level, reason)
+    return findings
 
 # %% ../../nbs/shell/findings.ipynb #9e66a065
 def harm_of_saying(findings: Findings, text: str) -> None:
@@ -199,14 +206,16 @@ def harm_in_files(findings: Findings, commands: Sequence[Simple]) -> None:
 def _given_to(words: Sequence[str]) -> str:
     "The text that a shell called with `words` would run: what follows `-c`."
     first = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
-    return words[first] if first < len(words) and any("c" in word for word in words[:first]) and len(words[first]) <= 2_000 else ""
+    return words[first] if first < len(words) and any("c" in word for word in words[:first]) else ""
 
 # %% ../../nbs/shell/findings.ipynb #0e8ecd71
 def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = False) -> None:
     "Look for harm in every command of a text that a shell is to carry out; or, `guessed`, that may be one and may be anything else."
+    spend(len(text))
+    if not guessed and is_tangle(text): raise Unread
     given, anew = given_values(text), named_anew(text)
     for words, here in _where_each_stands(findings, commands := commands_within(text, findings.known)):
-        for tried, reading in enumerate(readings(words[:256], given) if findings.left[1] > 0 else ()):
+        for tried, reading in enumerate(readings(words, given)):
             _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed, anew)
     if not guessed: harm_in_other_names(findings, text, commands, depth)
     harm_said(findings, [*loose_texts(text, findings.known), *_from_files(commands_within(text, findings.known) if ">" in text or "tee" in text else ())], depth)
@@ -247,8 +256,8 @@ def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
 # %% ../../nbs/shell/findings.ipynb #de496cb0
 def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, only: int, guessed: bool, anew: Collection[str] = ()) -> None:
     "The harm of one command of a text that stands in `here`; what is milder than `only` is not told. Of a `guessed` one only what it says itself, since a sentence has words after words, and other languages have the sign `>`."
-    if not words or findings.left[1] <= 0 or findings.level == DENY: return
-    findings.left[1] -= 1
+    if not words or findings.level == DENY: return
+    spend(8 * len(words))
     words = [made for word in words for made in without_braces(word)]
     if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
     base, told = words[0].rpartition("/")[2].lower(), findings.beside()

@@ -6,17 +6,18 @@ Docs: https://example.org/passepartout/shell/harm.html.md"""
 
 # %% auto #0
 __all__ = ['READ', 'ASK', 'CONFIRM', 'DENY', 'listed', 'scratch', 'outside', 'spoils', 'operands_of', 'overwritten',
-           'thrown_away', 'destroys', 'destroyers', 'there_outside', 'harm', 'nothing_there']
+           'thrown_away', 'destroys', 'destroying_names', 'destroyers', 'there_outside', 'harm', 'nothing_there']
 
 # %% ../../nbs/shell/harm.ipynb #1ffc5629
 import os
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from ..lazy import Regex
 from ..oneline import shown
 from ..confinement.roots import PathRefused
 from .altered import altered
-from .changers import alters, options_of
+from .changers import alters, changing_lines, options_of
+from .effort import spend
 from .ended import ended
 from .places import Places
 
@@ -116,7 +117,7 @@ def _disk(words, places, name=""):
 # %% ../../nbs/shell/harm.ipynb #915ae5a5
 def _given_disk(base: str, words: Sequence[str]) -> str:
     "What to say of a program that is given a disk, when nobody knows what it does there."
-    found = next((word for word in words[:64] if len(word) < 200 and _DISK_WORD.fullmatch(word)), "") if base not in _HOLDS else ""
+    found = next((word for word in words if len(word) < 200 and _DISK_WORD.fullmatch(word)), "") if base not in _HOLDS else ""
     return f"It is given the disk {shown(found)}, and what {shown(base)} does there is not known here." if found else ""
 
 # %% ../../nbs/shell/harm.ipynb #865f4f0a
@@ -140,8 +141,9 @@ def _find(words, places):
     folders = list(words[:first]) or ["."]
     if "-delete" in words or {"rm", "shred", "unlink"} & {w.rpartition("/")[2] for w in words}:
         return spoils(folders, places, "It deletes what it finds in")
-    for at in [at for at, word in enumerate(words) if word in ("-exec", "-execdir", "-ok", "-okdir")][:8]:
-        if (told := _started(words[at + 1:], folders[:64], places)) and told[0] == DENY: return told
+    for at in [at for at, word in enumerate(words) if word in ("-exec", "-execdir", "-ok", "-okdir")]:
+        spend(8 * (len(words) + len(folders)))
+        if (told := _started(words[at + 1:], folders, places)) and told[0] == DENY: return told
     return None
 
 def _started(words: Sequence[str], folders: Sequence[str], places: Places) -> tuple[int, str] | None:
@@ -170,9 +172,11 @@ def _values(words: Sequence[str], short: str, long: str) -> list[str]:
 # %% ../../nbs/shell/harm.ipynb #a4b59d16
 def _filled(names: Sequence[str], places: Places) -> list[str]:
     found = []
-    for name in names[:64] if not places.elsewhere else ():
+    for name in names if not places.elsewhere else ():
         try: place = places.place(name)
-        except PathRefused: continue
+        except PathRefused as refusal:
+            if refusal.reason == "large": found.append(name)                    # more names than can be looked up
+            continue
         if place.kind == "file" and os.path.getsize(place.path): found.append(name)
     return found
 
@@ -209,7 +213,7 @@ def _far(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | N
     if name == "mv" and (far := outside([each for each in sources if _there(each, places)], places)): return DENY, f"It moves away {far}."
     if name == "ln" and not _flags(words, "f", "--force") or sources and _flags(words, "nbu", "--no-clobber", "--backup", "--update", valued="tSgmo"): return None
     targets = {"tee": operands_of(words), "sort": _values(words, "-o", "--output")}.get(name, [target, *(f"{target.rstrip('/')}/{each.rstrip('/').rpartition('/')[2]}" for each in sources)])
-    there = [each for at, each in enumerate(targets[:64]) if os.path.isfile(_path(each, places)) or at and name == "cp" and os.path.isdir(_path(each, places))]
+    there = [each for at, each in enumerate(targets) if os.path.isfile(_path(each, places)) or at and name == "cp" and os.path.isdir(_path(each, places))]
     return (DENY, f"It writes over {far}.") if there and (far := outside(there, places)) else None
 
 # %% ../../nbs/shell/harm.ipynb #f3073d4e
@@ -263,7 +267,12 @@ _RULES = {**{name: partial(_copies, name=name) for name in ("mv", "cp", "install
 # %% ../../nbs/shell/harm.ipynb #c8e4e2ce
 def destroys(name: str) -> bool:
     "Whether a program of this name has a rule of its own here, so that its name alone says what is meant."
-    return name in _RULES or name.startswith("mkfs") or alters(name)
+    return name in destroying_names() or name.startswith("mkfs")
+
+@cache
+def destroying_names() -> frozenset[str]:
+    "The names for which `destroys` holds, but for those that begin with `mkfs`."
+    return frozenset((*_RULES, *filter(alters, changing_lines())))
 
 # %% ../../nbs/shell/harm.ipynb #449b6c32
 def destroyers() -> list[str]:

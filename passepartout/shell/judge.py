@@ -16,6 +16,7 @@ from ..confinement.roots import Root
 from ..lazy import Regex
 from ..oneline import shown
 from ..records import record
+from .effort import Unread, limited
 from .findings import Findings, harm_in_other_names, harm_in_text, harm_of_saying
 from .harm import ASK, CONFIRM, DENY, READ, nothing_there
 from .places import Places
@@ -64,7 +65,7 @@ def _to_bash(findings: Findings, text: str, why: str) -> Judged:
     for reason in graver: del findings.found[reason]
     if blind := unseen_orders(text): findings.add(ASK, blind)
     findings.add(ASK, f"It goes to bash as it stands, because {why}.")
-    for word in re.split(r"[\s;|&()`\"'$<>{}]+", text)[:200]:
+    for word in dict.fromkeys(re.split(r"[\s;|&()`\"'$<>{}]+", text)):
         if word.rpartition("/")[2] in ("rm", "dd", "shred", "mkfs", "truncate", "unlink"):
             findings.add(CONFIRM, f"{shown(word)} occurs in it, which destroys.")
     harm_in_text(findings, text, 0)
@@ -86,6 +87,14 @@ def judge_command(text: str, roots: Sequence[Root], home: str) -> Judged:
         return Judged(DENY, (f"The command is longer than {LONGEST:,} characters, more than anybody could judge. Put long texts into "
                              "files, or do it in smaller steps.",))
     if not text.strip(): return Judged(DENY, ("The command is empty.",))
+    try:
+        with limited(): return _judged(text, roots, home)
+    except Unread:
+        return Judged(DENY, ("The command holds more than can be looked at: it is too tangled, or has too many commands, texts and variables. Split "
+                             "it into smaller lines, or write a program that it holds to a file first.",))
+
+def _judged(text: str, roots: Sequence[Root], home: str) -> Judged:
+    "The verdict on a line of a length that can be judged. Raises `Unread`."
     known = {"HOME": home, "PWD": roots[0].path} if roots else {"HOME": home}
     judged = _judge_text(text, roots, {**GIVEN_VARIABLES, **known})
     if judged.level == READ: return judged

@@ -14,10 +14,11 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ..lazy import Regex
+from .effort import spend
 
 # %% ../../nbs/shell/standfor.ipynb #6dc938df
-_GIVEN = Regex(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^\]\s]{0,40}\])?\+?=(\([^()]{0,400}\)|\"[^\"]{0,400}\"|'[^']{0,400}'|[^\s;&|()]{1,400})")
-_LOOPS = Regex(r"\b(?:for|select)\s{1,9}(\w{1,60})\s{1,9}in\s([^;\n]{0,400})")
+_GIVEN = Regex(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^\]\s]{0,40}\])?\+?=(\([^()]*\)|\"[^\"]*\"|'[^']*'|[^\s;&|()]+)")
+_LOOPS = Regex(r"\b(?:for|select)\s{1,9}(\w{1,60})\s{1,9}in\s([^;\n]*)")
 _PUTS = Regex(r"\bprintf\s{1,9}-v\s{0,9}['\"]?(\w{1,60})\S{0,40}\s([^;\n|&]{0,400})")
 _READS = Regex(r"\b(?:read|mapfile|readarray)\b([^;|&<\n)]{0,200})")
 _SAID = Regex(r"(?:<<<|\b(?:echo|printf)\b|<<-?\s{0,3}['\"]?\w{1,40}['\"]?\n)([^|;&)]{0,400})")
@@ -25,12 +26,12 @@ _DEFAULTS = Regex(r"\$\{(\w{1,60}):?=([^}]{0,400})\}")
 _FUNCTIONS, _SET = Regex(r"\bfunction\s{1,9}([\w-]{1,60})|([\w-]{1,60})\s{0,3}\(\s{0,3}\)"), Regex(r"\bset\s{1,9}(?:--\s)?([^;\n|&]{1,400})")
 _TOKENS = Regex(r"[\s'\"()\\]+")
 
-def _pieces(text: str) -> list[str]: return [each for each in _TOKENS.split(text)[:40] if each]
+def _pieces(text: str) -> list[str]: return [each for each in _TOKENS.split(text) if each]
 
 # %% ../../nbs/shell/standfor.ipynb #f5ed95ce
 def _together(pieces: Sequence[str]) -> list[str]:
     plain = [each for each in pieces if each[0] != "-"]
-    return plain if len(plain) == len(pieces) < 2 else [" ".join(pieces[:40]), *plain]
+    return plain if len(plain) == len(pieces) < 2 else [" ".join(pieces), *plain]
 
 # %% ../../nbs/shell/standfor.ipynb #aa499f72
 def given_values(text: str) -> dict[str, list[str]]:
@@ -144,12 +145,17 @@ def called(word: str, names: Iterable[str], most: int = 16) -> list[str]:
     return [name for name in names if fits.match(name)][:most]
 
 # %% ../../nbs/shell/standfor.ipynb #078ba2f0
-_BRACES = Regex(r"\{([^{}\s]{0,200}?,[^{}\s]{0,200})\}")
+_BRACES, _BRACE = Regex(r"\{([^{}\s]*)\}"), Regex(r"[{},]+")
 
 def without_braces(word: str, most: int = 16) -> list[str]:
-    "The words that a word with braces stands for, `most` of them at most; itself when it has none."
+    "The words that a word with braces stands for; itself when it has none. Where they multiply to more than `most`, the words are given in which each alternative stands once."
     made, at = [word], 0
-    while at < len(made) and len(made) < most:
-        if (found := _BRACES.search(made[at])) is None: at += 1
-        else: made[at:at + 1] = [made[at][:found.start()] + each + made[at][found.end():] for each in found[1].split(",")]
-    return made[:most]
+    while at < len(made):
+        if (found := next((each for each in _BRACES.finditer(made[at]) if "," in each[1]), None)) is None:
+            at += 1
+            continue
+        head, parts, tail = made[at][:found.start()], found[1].split(","), made[at][found.end():]
+        spend(len(made[at]) * len(parts))
+        if len(made) + len(parts) > most + 1 and "{" in tail: made[at:at + 1] = [*(head + each for each in parts), *_BRACE.split(tail)]
+        else: made[at:at + 1] = [head + each + tail for each in parts]
+    return made

@@ -9,6 +9,7 @@ __all__ = ['LONGEST', 'MOST_COMMANDS', 'MOST_WORDS', 'tree_of']
 
 # %% ../../nbs/shell/tree.ipynb #1a2bc234
 import re
+import time
 from functools import cache, lru_cache
 from ..lazy import Regex
 from .words import Impure
@@ -35,9 +36,7 @@ def _letters(source: bytes) -> _Letters:
     return _Letters(source)
 
 # %% ../../nbs/shell/tree.ipynb #17c14d53
-_SHORT, _REPORTS, _SIGNS = 400, 300, 300
-_QUOTED = Regex(rb"'[^']*'|\"[^\"\\$`]*\"")
-_PLAIN_BYTES = bytes(b for b in range(256) if b not in b"|&;()<>{}[]=$`\"'!#\n")
+_SHORT, _REPORTS, _SECONDS = 400, 300, 0.1
 
 @cache
 def _language():
@@ -52,12 +51,10 @@ def tree_of(source: bytes, whole: bool = True):
     read = source if (plain := source.isascii()) else _letters(source)
     if len(source) <= _SHORT: root = parser(language).parse(read).root_node
     else:
-        if len(_QUOTED.sub(b"", source).translate(None, _PLAIN_BYTES)) > _SIGNS:
-            raise Impure("it is too tangled to be read in reasonable time")
-        left = iter(range(_REPORTS))
+        left, until = iter(range(_REPORTS)), time.thread_time() + _SECONDS
         try:
             root = parser(language).parse((lambda at, point: source[at:at + 4096]) if plain else read,
-                                          progress_callback=lambda *state: next(left, None) is None).root_node
+                                          progress_callback=lambda *state: next(left, None) is None or time.thread_time() > until).root_node
         except ValueError: raise Impure("it is too tangled to be read in reasonable time") from None
     if not plain: read.parsed()
     if whole and root.has_error: raise Impure("it is not a complete command")

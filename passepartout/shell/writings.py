@@ -12,11 +12,11 @@ import base64
 from collections.abc import Callable, Iterator
 
 from ..lazy import Regex
+from .effort import spend
 
 # %% ../../nbs/shell/writings.ipynb #fa29d53f
 _ESCAPE = Regex(r"\\+(?:x([0-9a-fA-F]{1,2})|u\{?([0-9a-fA-F]{1,6})\}?|U([0-9a-fA-F]{1,8})|(0?[0-7]{1,3}))")
 _RUN = Regex(r"[A-Za-z0-9+/_-]{8,}={0,2}")
-_MOST_RUNS, _MOST_CHARACTERS = 16, 4_000
 
 def _letter(escape) -> str:
     value = int(escape[1] or escape[2] or escape[3] or escape[4], 8 if escape[4] else 16)
@@ -40,15 +40,15 @@ def _decoded(run: str) -> Iterator[str]:
 def other_writings(text: str) -> list[str]:
     "What `text` says when a writing is undone, once and for what comes out of it once more; a text in which nothing is written so says nothing."
     once = list(_undone(text))
-    twice = [deeper for each in once for deeper in _undone(each)][:_MOST_RUNS]
+    twice = [deeper for each in once for deeper in _undone(each)]
     return [each for each in dict.fromkeys(once + twice) if each.strip() and each != text]
 
 # %% ../../nbs/shell/writings.ipynb #91862a6c
 def _undone(text: str) -> Iterator[str]:
-    "What `text` says when one writing is undone; nothing for a text that is too long."
-    if len(text) > _MOST_CHARACTERS: return
+    "What `text` says when one writing is undone."
+    spend(len(text))
     if "\\" in text and (plain := _ESCAPE.sub(_letter, text)) != text: yield plain
-    runs = _RUN.findall(text)[:_MOST_RUNS]
+    runs = _RUN.findall(text)
     if "\n" in text.strip() and _RUN.fullmatch(joined := "".join(text.split())): runs.append(joined)
     for run in dict.fromkeys(runs): yield from _decoded(run)
     if any(map(str.isspace, text)): yield "\n".join(line[::-1] for line in text.split("\n"))
