@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 # %% auto #0
 __all__ = ['ORG_NAMES', 'ACTS', 'day_and_hour', 'propose_move', 'has_open_box', 'list_in', 'plain_list', 'propose_item',
            'propose_under', 'propose_show', 'propose_tags', 'as_spelled', 'with_counter', 'as_item', 'propose_field',
-           'carry_out', 'into_file', 'is_top', 'propose_title']
+           'of_line', 'carry_out', 'into_file', 'is_top', 'propose_title']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -192,9 +192,20 @@ ACTS: dict[str, Callable[[Command, Place, Surroundings, date], Outcome]] = {
     "state": propose_state, "date": propose_date, "undate": propose_date, "move": propose_move, "item": propose_item, "under": propose_under, "show": propose_show,
     "priority": propose_priority, "tags": propose_tags, **dict.fromkeys(("rename", "property", "body", "archive"), propose_field)}
 
+# %% ../../nbs/reflex/editcalls.ipynb #3937e600
+def of_line(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
+    "What becomes of a command for the line of a list that has a date: another date, or the section around it, or why it cannot be done."
+    outline, node = node_at(place, around)
+    if command.verb == "show": return carry_out(command, next(each for each in places_of(outline) if each.line == node.line), around, today)
+    if command.verb == "date" and not command.args.keys() & {"pause", "skip", "resume"} and command.args["kind"] != "deadline": return propose_date(command, place, around, today)
+    name = name_of(place, around)
+    return decline(f"{name[:1].upper()}{name[1:]} is a line of text and no task, so nothing was done. I can move its date, for example: move {object_of(command.target) or 'it'} to friday. "
+                   "Anything else is changed in your editor; a task of its own can be marked and archived: todo …")
+
 # %% ../../nbs/reflex/editcalls.ipynb #61844617
 def carry_out(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "The proposal for a command whose heading is known; a message when it cannot be done."
+    if place.kind == "line": return of_line(command, place, around, today)
     if place.kind == "file" and command.verb not in ("show", "item", "under", "property", "tags"): return into_file(command, place, around, today)
     return ACTS[command.verb](command, place, around, today)
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
+from ..agenda import live_dates
 from ..lazy import Regex
 from ..outline.privacy import is_private
 from .captures import Request, decline, priority_letter
@@ -22,6 +23,7 @@ from .commands import read_command
 from .editcalls import carry_out
 from .edits import (PRONOUNS, SHOWN, ask_which, by_place, by_places, each_of_them, edit, entries_in, last_list, look, number_in, outline_if_there,
                                        place_of, propose, with_fallback)
+from .linedates import line_on
 from .lookups import ENDING, Outcome, Question, Surroundings, is_clear, rank_of
 from .reminders import remind
 from .whens import HOURS_IN_WORDS
@@ -47,21 +49,22 @@ def referent(around: Surroundings) -> Place | None:
     if only and only.kind != "file": return only
     line = told.partition("\n")[0]
     asked = set(_WITH_PLACE.findall(line)) if not told.endswith(ENDING) else ()
-    if len(asked) == 1: return heading_on(*[(file, int(number)) for file, number in asked][0], around)
+    if len(asked) == 1: return heading_on(*[(file, int(number)) for file, number in asked][0], around, line)
     names, files = _NAMED.findall(line), dict.fromkeys(_FILES.findall(line))
     if not line.startswith(_DID) or not names or not files: return None
     title = re.sub(r"^\[#\w\] ", "", names[-1 if line.startswith("Renamed") else 0])
     outlines = [outline for file in files if (outline := outline_if_there(file, around)) is not None]
     found = [place for outline in outlines for place in places_of(outline) if place.title.strip() == title and place.kind != "file"
              and not place.hidden]
+    if not found and line.startswith("Set the date of"):
+        found = [dated for outline in outlines for stamp, _ in live_dates(outline) if stamp.said == title and f" {stamp.day}" in line and (dated := line_on(outline, stamp.line, title))]
     return found[0] if len(found) == 1 else None
 
 # %% ../../nbs/reflex/references.ipynb #dadf9b92
-def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
-    "The heading that begins on a line of a file."
-    outline = outline_if_there(file, around)
-    return (next((place for place in places_of(outline) if place.line == line and place.kind != "file"), None) if outline is not None
-            else None)
+def heading_on(file: str, line: int, around: Surroundings, told: str = "") -> Place | None:
+    "The heading that begins on a line of a file, or the dated line of a list that stands there and is called so in what was `told`."
+    if (outline := outline_if_there(file, around)) is None: return None
+    return next((place for place in places_of(outline) if place.line == line and place.kind != "file"), None) or line_on(outline, line, told)
 
 # %% ../../nbs/reflex/references.ipynb #b7ab73d3
 _AT_TIME = Regex(rf"(?:at|um)\s+((?:[\d:.]{{1,5}}|{'|'.join(HOURS_IN_WORDS)})(?:\s*(?:am|pm|h))?|noon|midday|midnight)(?:\s+uhr)?|for\s+(.{{3,30}})|(?:on|to|for)?\s*(.{{2,40}}?)\s+instead", re.I)
