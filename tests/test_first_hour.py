@@ -1431,7 +1431,7 @@ def test_yes_please_is_a_yes(tmp_path):
 
 
 @pytest.mark.parametrize("line, text", [
-    ("TODO fix the parser DEADLINE: <2026-11-25 Wed>", "* TODO fix the parser\nDEADLINE: <2026-11-25 Wed>\n"), ("* TODO fix it SCHEDULED: <2026-11-25 Wed 10:00>", "* TODO fix it\nSCHEDULED: <2026-11-25 Wed 10:00>\n"), ("todo water DEADLINE: <2026-11-25 Wed +1w>", "* TODO water DEADLINE: <2026-11-25 Wed +1w>\n"),
+    ("TODO fix the parser DEADLINE: <2026-11-25 Wed>", "* TODO fix the parser\nDEADLINE: <2026-11-25 Wed>\n"), ("* TODO fix it SCHEDULED: <2026-11-25 Wed 10:00>", "* TODO fix it\nSCHEDULED: <2026-11-25 Wed 10:00>\n"), ("todo water DEADLINE: <2026-11-25 Wed +1w>", "* TODO water\nDEADLINE: <2026-11-25 Wed +1w>\n"),
     ("todo review scheduled tomorrow deadline friday", None), ('todo "review PR" scheduled tomorrow deadline friday', None), ("todo read the plan due friday", "* TODO read the plan\nDEADLINE: <2026-11-20 Fri>\n")])
 def test_dates_as_org_has_them_are_dates_of_the_task(tmp_path, line, text):
     (answer,), files = play(tmp_path, {}, line)
@@ -1489,3 +1489,21 @@ def test_a_german_no_or_a_doubt_before_the_verb_changes_nothing_and_offers_no_ch
 def test_what_somebody_only_thinks_is_offered_in_words_that_a_yes_can_carry_out_or_not_at_all(tmp_path, said, offered):
     (answer,), files = play(tmp_path, {"a.org": "* TODO Roof\n"}, said)
     assert files["a.org"] == "* TODO Roof\n" and (offered in answer if offered else "Did you mean" not in answer), answer
+
+
+@pytest.mark.parametrize("asked, answer, day", [("todo trip to rome in march 2027", "the 5th", "2027-03-05"), ("todo trip to rome next month", "the 5th", "2026-12-05"), ("todo trip to rome next week", "friday", "2026-11-27"), ("todo trip to rome this weekend", "sunday", "2026-11-22"),
+                                                ("todo trip to rome in may", "12 may", "2027-05-12"), ("todo trip to rome im März", "am 5.", "2027-03-05")])
+def test_the_day_of_a_time_that_was_vague_is_a_day_of_that_time(tmp_path, asked, answer, day):
+    answers, files = play(tmp_path, {}, asked, answer)
+    assert files["inbox.org"].startswith(f"* TODO trip to rome\nSCHEDULED: <{day} "), answers
+
+
+def test_what_was_offered_first_and_then_asked_about_takes_its_day(tmp_path):
+    answers, files = play(tmp_path, {}, "trip to rome in march 2027", "yes", "friday", "the 5th")
+    assert answers[2] == answers[1] and files["inbox.org"] == "* TODO trip to rome\nSCHEDULED: <2027-03-05 Fri>\n", answers
+
+
+@pytest.mark.parametrize("said", ["shift on saturday is cancelled", "the shift has been moved by the boss"])
+def test_a_statement_that_begins_like_a_command_is_no_command_without_its_day(tmp_path, said):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO shift\nSCHEDULED: <2026-11-21 Sat>\n"}, said)
+    assert "To which day?" not in answer, answer

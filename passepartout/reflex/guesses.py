@@ -113,7 +113,8 @@ def dated_task(request: Request) -> str | None:
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
     if named := words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
-    if few := on_each_day(days_at_the_end(" ".join(words))) or in_turns(" ".join(words), request.today): return few
+    if few := on_each_day(line := days_at_the_end(" ".join(words))) or in_turns(" ".join(words), request.today): return few
+    if not _TOLD_OF_ONESELF.match(line) and (few := on_each_day(line, weekly=False)): return few
     letter, bare = take_priority(" ".join(words))
     if letter and any(repeated_parts(bare, request.today)[2:]): return f"todo {' '.join(words)}"
     for size in range(min(6, len(words) - 1), 0, -1):
@@ -125,6 +126,7 @@ def dated_task(request: Request) -> str | None:
             return f"todo {_REMINDED.sub('', ' '.join(words[size:]))} {head}"
     if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
         words[-2:] = ["at", *words[-2:]]
+    if not _TOLD_OF_ONESELF.match(line) and not STATEMENT.search(line) and str(doubt(line, None, request.today)).startswith("Which day do you mean"): return f"todo {line}"
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
     if (said := _IS_ON.match(" ".join(words))) and title == said[0].strip(): return f"todo {said[1]} {' '.join(words)[said.end():]}"
     if title and (STATEMENT.search(title) or _NO_TITLE.fullmatch(title)): return None
