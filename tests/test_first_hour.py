@@ -1507,3 +1507,23 @@ def test_what_was_offered_first_and_then_asked_about_takes_its_day(tmp_path):
 def test_a_statement_that_begins_like_a_command_is_no_command_without_its_day(tmp_path, said):
     (answer,), _ = play(tmp_path, {"a.org": "* TODO shift\nSCHEDULED: <2026-11-21 Sat>\n"}, said)
     assert "To which day?" not in answer, answer
+
+
+@pytest.mark.parametrize("line, said", [
+    ("mail answered", "“done mail”"), ("the mail is answered", "“done mail”"), ("answered the mail to Ben", "“done mail to Ben”"), ("answered Ben's mail", "“done Ben's mail”"), ("email from Ana arrived", "“todo” or “note”"), ("mail Ben", "I can't send anything"), ("send the letter signed", "I can't send anything"),
+    ("shift on saturday is cancelled", "“shift” (a.org:3) is a line of text"), ("the shift is off on saturday", "“shift” (a.org:3) is a line of text")])
+def test_what_is_told_about_mail_and_shifts_is_no_order(tmp_path, line, said):
+    notes = {"a.org": "* TODO mail to Ben\n* Dates\n- <2026-11-21 Sat> shift\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert said in answer and files == notes, answer
+
+
+@pytest.mark.parametrize("name", ["Einkaufsliste", "Shopping list [0/1]", "Packliste"])
+def test_the_only_list_is_the_list_also_in_one_word(tmp_path, name):
+    answers, files = play(tmp_path, {"a.org": f"* {name}\n- [ ] Milch\n* TODO write the list\n* Listen\n"}, "die Liste", "the list", "setz Brot auf die Liste", "ja", "was steht auf der Liste")
+    assert "- [ ] Milch" in answers[0] and "- [ ] Milch" in answers[1] and answers[2].startswith("Did you mean “add Brot to the ") and "- [ ] Brot\n" in files["a.org"] and "Brot" in answers[4], answers
+
+
+def test_of_several_lists_all_are_named(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "* Einkaufsliste\n- [ ] Milch\n* Packing list\n- [ ] tent\n* Secret list :@private:\n- [ ] x\n"}, "die Liste", "add tea to the list", "the list")
+    assert all("There are Einkaufsliste, Packing list." in answer for answer in answers[:2]) and "Nothing is on" in answers[2] and "Secret" not in str(answers), answers

@@ -97,6 +97,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
         return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
+    if _STATED.match(rest): return None                             # the shift is off on saturday
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today, rest)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today, rest)]
     if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]

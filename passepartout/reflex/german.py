@@ -202,6 +202,7 @@ _NOTES = (
     (r"was (?:fehlt|muss)(?: noch| alles)* (?:auf|von) (?:der |meiner |unserer )?(?P<place>\w*liste)", "what is left on the {place}"),
     (r"(?:was|wie viel) (?:steht|ist|stehen|sind) (?:noch )?auf (?:der|meiner|unserer) (?P<place>\w*liste)", "what is on the {place}"),
     (r"was (?:fehlt|steht|ist|stehen|muss)(?: noch| alles)* (?:auf|von) (?:der |meiner |unserer )?(?P<place>\w*liste)", "what is on the {place}"),
+    (r"(?:zeige?(?: mir)? )?(?:die|meine|unsere) liste", "show the list"),
     (r"(?:die |meine |unsere )?(?P<place>\w{3,30}liste)", "what is on the {place}"),
     (r"was (?:ist|steht|liegt) (?:in|im) (?:meinem |meiner |dem |der )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
     (r"(?:zeige?(?: mir)? )?(?:(?:alle |offene |meine )*aufgaben|(?:alle |meine )*notizen) (?:mit dem|unter dem|mit) (?:tag|stichwort|schlagwort) #?(?P<words>[\w@%]+)", "tag:{words}"),

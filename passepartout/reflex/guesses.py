@@ -47,7 +47,7 @@ _STATED = Regex(r"(?!(?:what|who|whos|whose|how|is|are|was|when|where|why|there|
                 r"|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+"
                 r"|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
 _PAST = frozenset("out back over took did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
-                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled".split())
+                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled answered replied submitted corrected graded transferred forwarded delivered handed received".split())
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to"
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
@@ -62,7 +62,7 @@ _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the
 _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?:now\s+)?(due|scheduled|planned)\s+(?:on\s+|for\s+|by\s+)?(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:should|ought\s+to|want\s+to|wanted\s+to|need\s+to|(?:have\s+)?got\s+to|gotta|have\s+to|must|better|had\s+better)\s+(?:still\s+|really\s+|also\s+)*(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _IS_ON = Regex(r"(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?=\S)", re.I)
-_WITHOUT_ME = Regex(r"(\w+)(?:\s+(?:out|back|up|in|off|down|away))?\s+(?:the|my|our)\s+(.{2,80})", re.I)
+_WITHOUT_ME = Regex(r"(\w+)(?:\s+(?:out|back|up|in|off|down|away))?\s+(?:(?:the|my|our)\s+|(?=\w{2,30}['’]s\s))(.{2,80})", re.I)
 _HAPPENED = Regex(r"(?!.*\s(?:is|are|was|were|been|be|i|we|has|have|had)\s)(?!(?:what|who|when|it|that|this|i|we|you|he|she|they|not|nobody|nothing|no)\b)(?:the\s+|my\s+|our\s+)?([^,:;]{2,60}?)\s+(?:already\s+|just\s+)?(\w+)(?:\s+already)?", re.I)
 _ALSO = frozenset("out back over did read made gave wrote brought ready written took".split())         # ends other sentences as well
 _REMINDED = Regex(r"^(?:please\s+)?(?:remind\s+(?:me|us)\s+(?:to|about|of)|(?:i|we)\s+(?:(?:still|also|really)\s+)?(?:(?:need|have|want|ought)\s+to|must|should))\s+", re.I)
