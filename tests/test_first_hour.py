@@ -1527,3 +1527,54 @@ def test_the_only_list_is_the_list_also_in_one_word(tmp_path, name):
 def test_of_several_lists_all_are_named(tmp_path):
     answers, _ = play(tmp_path, {"a.org": "* Einkaufsliste\n- [ ] Milch\n* Packing list\n- [ ] tent\n* Secret list :@private:\n- [ ] x\n"}, "die Liste", "add tea to the list", "the list")
     assert all("There are Einkaufsliste, Packing list." in answer for answer in answers[:2]) and "Nothing is on" in answers[2] and "Secret" not in str(answers), answers
+
+
+SHIFTS = "* Shifts\n** Night shift <2026-11-24 Tue 22:00>\n** Early shift <2026-11-26 Thu 06:00-14:00>\n* TODO Ask Maike to swap the night shift\nSCHEDULED: <2026-11-20 Fri>\n"
+
+@pytest.mark.parametrize("lines, was, now", [(("move the night shift to wednesday",), "<2026-11-24 Tue 22:00>", "<2026-11-25 Wed 22:00>"), (("night shift moved to wednesday", "yes"), "<2026-11-24 Tue 22:00>", "<2026-11-25 Wed 22:00>"),
+                                             (("postpone ask maike to monday",), "<2026-11-20 Fri>", "<2026-11-23 Mon>")])
+def test_an_appointment_of_just_that_title_is_moved_and_not_a_task_about_it(tmp_path, lines, was, now):
+    answers, files = play(tmp_path, {"a.org": SHIFTS}, *lines)
+    assert files == {"a.org": SHIFTS.replace(was, now)}, answers
+
+
+def test_a_cancelled_shift_is_that_of_just_the_title(tmp_path):
+    notes = {"a.org": "#+TODO: TODO | DONE CANCELLED\n" + SHIFTS}
+    answers, files = play(tmp_path, notes, "cancel the night shift")
+    assert "** CANCELLED Night shift" in files["a.org"] and "* TODO Ask Maike" in files["a.org"], answers
+    answers, files = play(tmp_path / "b", notes, "done night shift")
+    assert "* DONE Ask Maike" in files["a.org"] or files == notes, answers
+
+
+@pytest.mark.parametrize("first, then, day", [("push chapter 2 to january 8", "no the 15th", "2027-01-15"), ("push chapter 2 to 24 november", "no, the 3rd", "2026-12-03"), ("push chapter 2 to february 8", "no, the 30th", "2026-11-30"), ("push chapter 2 to january 8", "no, 2 february", "2027-02-02")])
+def test_another_day_is_one_of_the_month_that_was_just_named(tmp_path, first, then, day):
+    answers, files = play(tmp_path, {"a.org": "* TODO Chapter 2\nDEADLINE: <2026-12-18 Fri>\n"}, first, then)
+    assert f"DEADLINE: <{day} " in files["a.org"], answers
+
+
+def test_another_day_of_a_new_task_is_one_of_its_month(tmp_path):
+    answers, files = play(tmp_path, {}, "todo tea on 8 january", "no the 15th")
+    assert "SCHEDULED: <2027-01-15 Fri>" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("said, text", [("note in Tom.md: prefers tea now", "prefers tea now"), ("add to Tom: call him now please", "call him now please"), ("note under Tom: it is done already", "it is done already")])
+def test_what_is_to_be_written_keeps_its_last_word(tmp_path, said, text):
+    answers, files = play(tmp_path, {"Tom.md": "# Tom\n"}, said)
+    assert text in "".join(files.values()), (answers, files)
+
+
+TABLE = "# Grades\n\n| Name  | Test |\n|-------|------|\n| Anna  |    2 |\n\n# Rest\n"
+
+@pytest.mark.parametrize("said, after", [("add a row to the grades: Ben, 3", "| Ben   |    3 |\n"), ("add to grades: Ben, 3", "| Ben   |    3 |\n"), ("add a row to the grades table: Ben | 3", "| Ben   |    3 |\n"), ("add to grades: all corrected", "\nall corrected\n"), ("add a row to the grades: Ben 3", None)])
+def test_a_row_is_a_row_and_a_text_below_a_table_is_none(tmp_path, said, after):
+    (answer,), files = play(tmp_path, {"g.md": TABLE}, said)
+    assert files == {"g.md": TABLE if after is None else TABLE.replace("|    2 |\n", f"|    2 |\n{after}")}, (answer, files)
+    assert after or "the columns Name, Test" in answer
+
+
+@pytest.mark.parametrize("line, said", [
+    ("pills every day at 8 and 20", "“todo: pills every day at 8; todo: pills every day at 20”"), ("remind me to take my pills every day at 8:00 and 20:00", "“todo: take my pills every day at 8:00; todo: take my pills every day at 20:00”"), ("Berta's number is now 0151 444", "“todo” or “note”"),
+    ("Early shift is now on friday", "“move Early shift to friday”"), ("wrote 500 words today", "“note: wrote 500 words today”"), ("early shift due when", "“Early shift” (a.org:3): Thursday 26 November"), ("what shifts do i have this week", "“Ask Maike to swap the night shift”"), ("what cites knuth", "“knuth” is not")])
+def test_more_that_people_say(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"a.org": SHIFTS}, line)
+    assert files == {"a.org": SHIFTS} and (said in answer or line.startswith("what cites") and "knuth" in answer), answer

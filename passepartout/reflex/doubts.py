@@ -90,8 +90,15 @@ def each_of(title: str, days: list[str], hours: str | None, joint: str = "every"
     return "; ".join(f"todo: {title.strip(' ,')} {joint} {day}{hours or ''}" for day in days)
 
 # %% ../../nbs/reflex/doubts.ipynb #9217fb6e
+_HOUR = r"\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?"
+_AT_HOURS = Regex(rf"(.+?)\s+((?:every|each)\s+(?:\w+\s+)?\w+|daily)\s+at\s+({_HOUR}(?:(?:\s*,\s*|\s+and\s+|\s*&\s*)(?:at\s+)?{_HOUR})+)[.!]*", re.I)
+
 def days_doubt(line: str) -> str | None:
     "The question about several days of the week in which `line` ends; `None` when it does not."
+    if (found := _AT_HOURS.fullmatch(line.strip()[:300])) and "”" not in line:
+        hours = re.findall(_HOUR, found[3], re.I)
+        each = "; ".join(f"todo: {found[1].strip(' ,')} {found[2]} at {hour}" for hour in hours)
+        return f"A task has one time of day, so that is one for each. Did you mean “{each}”? Say “yes”, and I'll do it."
     if each := on_each_day(line): return f"A task repeats from one day on, so that is one for each day. Did you mean “{each}”? Say “yes”, and I'll do it."
     if (few := on_each_day(line, weekly=False)) and (found := _ON_DAYS.fullmatch(line.strip()[:300])):
         return f"Several days are named, and a task has one. Did you mean “{few}”? Say “yes”, and I'll do it. For every week: todo {found[1].strip(' ,')} every {found[3]}{found[4]}"

@@ -64,6 +64,7 @@ _INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:shou
 _IS_ON = Regex(r"(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?=\S)", re.I)
 _WITHOUT_ME = Regex(r"(\w+)(?:\s+(?:out|back|up|in|off|down|away))?\s+(?:(?:the|my|our)\s+|(?=\w{2,30}['’]s\s))(.{2,80})", re.I)
 _HAPPENED = Regex(r"(?!.*\s(?:is|are|was|were|been|be|i|we|has|have|had)\s)(?!(?:what|who|when|it|that|this|i|we|you|he|she|they|not|nobody|nothing|no)\b)(?:the\s+|my\s+|our\s+)?([^,:;]{2,60}?)\s+(?:already\s+|just\s+)?(\w+)(?:\s+already)?", re.I)
+_PARTICLE = Regex(r"(?<=ed)\s+(?:up|off|in|down|away|back|out)$", re.I)
 _ALSO = frozenset("out back over did read made gave wrote brought ready written took".split())         # ends other sentences as well
 _REMINDED = Regex(r"^(?:please\s+)?(?:remind\s+(?:me|us)\s+(?:to|about|of)|(?:i|we)\s+(?:(?:still|also|really)\s+)?(?:(?:need|have|want|ought)\s+to|must|should))\s+", re.I)
 _GOES_ON = frozenset("of to until till and or - – bis is are was were will would works suits".split())
@@ -84,11 +85,11 @@ def stated(request: Request) -> str | None:
     if (found := _NOT_THEN.fullmatch(line)) and {found[2].lower(), found[3].lower()} <= {*WEEKDAY, *NAMED}: return f"move {found[1]} to {found[2]}"
     if found := _PUT_OFF_BY.fullmatch(line): return f"postpone {found[1]} by {found[2]}"
     if found := _DAY_NOW.fullmatch(line): return f"move {found[1]} to {found[2]} at {found[3]}"
-    if found := _PUT_OFF.fullmatch(line): return f"move {found[1]} to {found[2].removeprefix('on ')}"
+    if (found := _PUT_OFF.fullmatch(line)) and (" is now " not in line.lower() or any(read_when((*head, *words_of(found[2])), request.today) for head in (("on",), ("today",), ("today", "at")))): return f"move {found[1]} to {found[2].removeprefix('on ')}"
     if (found := _CALLED_OFF.fullmatch(line)) and read_span(words_of(when := found[2] or found[4]), request.today): return f"skip {found[1] or found[3]} {when}"
     if found := _GIVEN_UP.fullmatch(line): return f"cancel {found[1]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
-    if (found := _HAPPENED.fullmatch(line)) and found[2].lower() in _PAST - _ALSO and not _DOUBTFUL.search(line): return f"done {found[1]}"
+    if (found := _HAPPENED.fullmatch(_PARTICLE.sub("", line))) and found[2].lower() in _PAST - _ALSO and not _DOUBTFUL.search(line): return f"done {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
     if not (found := _STATED.fullmatch(line)) or _DOUBTFUL.search(line): return None
@@ -138,7 +139,8 @@ def dated_task(request: Request) -> str | None:
     return f"todo {' '.join(words)} today" if title and when and when.clock and not STATEMENT.search(title) and not doubt(title, when, request.today) else None
 
 # %% ../../nbs/reflex/guesses.ipynb #c19ed884
-_TOLD_OF_ONESELF = Regex(r"(?:(?:today|tonight|yesterday|this\s+\w+),?\s+)?(?:i|we|he|she|they)(?:['’](?:m|re|s|ve|d)\b|\s+(?:am|are|is|was|were|have|had|has|did|feel|felt|ran|met|saw|went|ate|slept|swam|drove|spent|got|found|made|took|bought|spoke|talked|had|\w{2,}ed)\b)(?!\s+(?:to|going|meeting|seeing|got\s+to)\b)", re.I)
+_TOLD_OF_ONESELF = Regex(r"(?:(?:today|tonight|yesterday|this\s+\w+),?\s+)?(?:i|we|he|she|they)(?:['’](?:m|re|s|ve|d)\b|\s+(?:am|are|is|was|were|have|had|has|did|feel|felt|ran|met|saw|went|ate|slept|swam|drove|spent|got|found|made|took|bought|spoke|talked|had|\w{2,}ed)\b)(?!\s+(?:to|going|meeting|seeing|got\s+to)\b)"
+                          r"|(?:wrote|ran|went|met|saw|swam|slept|ate|drove|spent|walked|talked|finished|worked|cleaned|cooked|visited|played|watched|asked|corrected|graded|submitted)\s", re.I)
 _TOLD_OF_OTHERS = Regex(r"(?:(?:today|yesterday|this\s+\w+),?\s+)?(?:(?:the|my|our)\s+)?[\w'’-]+\s+(?:\w{2,}(?<!ne)ed|was|were|had|came|went|said|gave|sent|told|wrote|rang|left|won|lost|died|met)\b", re.I)
 _OVER = frozenset("yesterday ago last".split())
 

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reflex/lookups.html.md"""
 
 # %% auto #0
 __all__ = ['VAGUE', 'MOST_CHOICES', 'ON_A_DAY', 'ENDING', 'Outcome', 'NotesChanged', 'Surroundings', 'name_of', 'node_at',
-           'Match', 'rank_of', 'is_clear', 'on_its_day', 'look_up', 'file_meant', 'upper_headings', 'headings_for',
-           'names_it', 'resembles', 'Question', 'question']
+           'Match', 'rank_of', 'is_clear', 'on_its_day', 'just_so_called', 'look_up', 'file_meant', 'upper_headings',
+           'headings_for', 'names_it', 'resembles', 'Question', 'question']
 
 # %% ../../nbs/reflex/lookups.ipynb #e6f79aec
 import re
@@ -129,6 +129,14 @@ def on_its_day(around: Surroundings, command: Command, today: date, spared: Call
     then = tuple(place for place in named.places if place.day and span.start <= place.day <= span.end) if named.kind in ("one", "several") else ()
     return Match("one" if len(then) == 1 else "several", then, max(1, named.rank)) if then else None
 
+# %% ../../nbs/reflex/lookups.ipynb #ab43b07d
+def just_so_called(around: Surroundings, command: Command, today: date) -> Match | None:
+    "The headings with a date to come that are called exactly as a command says that moves or cancels what has one; `None` where there is none, or for other commands."
+    if command.wants != "open" or not (command.verb in ("date", "undate") or command.args.get("state") == "cancelled"): return None
+    named = headings_for(around, replace(command, target=_ARTICLES.sub("", command.target), wants=""), today, None)
+    dated = tuple(place for place in named.places if place.kind == "heading" and place.keyword is None and place.day and place.day >= today) if named.rank == 0 else ()
+    return Match("one" if len(dated) == 1 else "several", dated, 0) if dated else None
+
 # %% ../../nbs/reflex/lookups.ipynb #8ca4f5ba
 def look_up(around: Surroundings, command: Command, today: date, spared: Callable[[Place], bool] | None = None) -> Match:
     "What the words of a command mean."
@@ -136,6 +144,7 @@ def look_up(around: Surroundings, command: Command, today: date, spared: Callabl
     found, text = headings_for(around, command, today, spared), command.target
     if found.kind in ("alike", "none") and (dated := on_its_day(around, command, today, spared)): return dated
     if command.wants and found.rank == 0: return found
+    if (named := just_so_called(around, command, today)) is not None: return named
     meant = file_meant(around, text)
     if found.rank and meant.rank and _ARTICLES.match(text):
         return look_up(around, replace(command, target=_ARTICLES.sub("", text, count=1)), today, spared)
