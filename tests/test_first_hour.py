@@ -1578,3 +1578,22 @@ def test_a_row_is_a_row_and_a_text_below_a_table_is_none(tmp_path, said, after):
 def test_more_that_people_say(tmp_path, line, said):
     (answer,), files = play(tmp_path, {"a.org": SHIFTS}, line)
     assert files == {"a.org": SHIFTS} and (said in answer or line.startswith("what cites") and "knuth" in answer), answer
+
+
+@pytest.mark.parametrize("lines, title, day", [
+    (("rdv chez le médecin vendredi à 9h", "oui"), "rdv chez le médecin", "2026-11-20 Fri 09:00"), (("todo acheter du pain demain", "yes"), "acheter du pain", "2026-11-20 Fri"), (("cita con Ana el viernes", "sí"), "cita con Ana", "2026-11-20 Fri"), (("dentist demain 9:00", "yes"), "dentist", "2026-11-20 Fri 09:00"),
+    (("call ana domani", "yes"), "call ana", "2026-11-20 Fri"), (("Keller aufräumen am Wochenende", "Samstag"), "Keller aufräumen", "2026-11-21 Sat"), (("trip to rome next week", "friday"), "trip to rome", "2026-11-27 Fri")])
+def test_a_day_in_another_language_and_a_vague_one_are_no_words_of_a_title(tmp_path, lines, title, day):
+    answers, files = play(tmp_path, {}, *lines)
+    assert "Did you mean" in answers[0] and files == {"inbox.org": f"* TODO {title}\nSCHEDULED: <{day}>\n"}, (answers, files)
+
+
+@pytest.mark.parametrize("line", ["todo domani", "todo \"pain demain\"", "note: à demain", "todo read Domingo by Simon"])
+def test_a_word_that_could_be_a_day_elsewhere_stays_a_word(tmp_path, line):
+    answers, files = play(tmp_path, {}, line)
+    assert len(files) == 1 and "Did you mean" not in answers[0], answers
+
+
+def test_the_day_before_a_birthday_in_german(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* Geburtstage\n** Lena <1990-11-22 Thu +1y>\n* WAITING x\n"}, "erinnere mich am Tag vor Lenas Geburtstag an ein Geschenk", "Lena hat geantwortet", "worauf warte ich noch")
+    assert files["inbox.org"] == "* TODO Geschenk\nSCHEDULED: <2026-11-21 Sat>\n" and "“done Lena hat”" not in answers[1] and "waits" in answers[2], answers

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/doubts.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TURNS', 'AND', 'on_each_day', 'days_at_the_end', 'each_of', 'days_doubt', 'next_of_month', 'in_turns',
-           'repeats_doubt', 'two_tasks', 'has_day', 'day_within', 'doubt']
+           'repeats_doubt', 'two_tasks', 'has_day', 'day_within', 'foreign_day', 'doubt']
 
 # %% ../../nbs/reflex/doubts.ipynb #2a890335
 import re
@@ -193,6 +193,24 @@ def day_within(line: str, today: date) -> str | None:
     except NoSuchDate: pass
     return None
 
+# %% ../../nbs/reflex/doubts.ipynb #1226c82b
+_FOREIGN = dict(pair.split(":") for pair in (
+    "aujourd'hui:today demain:tomorrow après-demain:day-after-tomorrow lundi:monday mardi:tuesday mercredi:wednesday jeudi:thursday vendredi:friday samedi:saturday dimanche:sunday "
+    "hoy:today mañana:tomorrow lunes:monday martes:tuesday miércoles:wednesday miercoles:wednesday jueves:thursday viernes:friday sábado:saturday sabado:saturday domingo:sunday "
+    "oggi:today domani:tomorrow dopodomani:day-after-tomorrow lunedì:monday martedì:tuesday mercoledì:wednesday giovedì:thursday venerdì:friday sabato:saturday domenica:sunday").split())
+_BEFORE_A_DAY = frozenset("le la el il ce este esta este questo".split())
+
+def foreign_day(line: str) -> str | None:
+    "`line` with the French, Spanish or Italian day at its end, or before an hour there, in English; `None` when none stands there."
+    words = line.strip().rstrip(".!").split()
+    at = next((n for n in range(len(words) - 1, max(0, len(words) - 5), -1) if words[n].lower().strip(",").replace("’", "'") in _FOREIGN), 0)
+    if not at or set(line) & set('"“”„«»;'): return None
+    day = _FOREIGN[words[at].lower().strip(",").replace("’", "'")].replace("-", " ")
+    hour = ["at" if word.lower() in ("à", "a", "alle", "las") else word for word in words[at + 1:]]
+    hour = [word for n, word in enumerate(hour) if not (word == "at" and n and hour[n - 1] == "at")]
+    before = words[:at - (words[at - 1].lower() in _BEFORE_A_DAY)]
+    return " ".join([*before, *(["on"] if day.endswith("day") and day not in ("today",) and " " not in day else []), day, *hour]) if before else None
+
 # %% ../../nbs/reflex/doubts.ipynb #6f725b0b
 _PLANNED = Regex(r"\s(?:scheduled|planned|deadline|due)\s+(?:for\s+|on\s+|by\s+)?[\w .:-]{2,40}\Z", re.I)
 
@@ -203,6 +221,8 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
         named = [GERMAN_WORDS.get(word, word) for word in vague.split() if word not in _IN_A_MONTH]
         example = f"on 1 {' '.join(named if len(named) > 1 or named[0] in MONTH else ['march', *named])}" if _month_at_the_end(words) else "on monday"
         return f"Which day do you mean by “{vague}”? Name one, for example “{example}”, or put the task in quotes to keep the words as they are."
+    if not when and "”" not in line and (english := foreign_day(line)) and split_when(english, today)[1]:
+        return f"I read days in English and German. Did you mean “todo: {english}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
     if question := repeats_doubt(line, today): return question
     if when and (two := two_tasks(line, today)) and "”" not in line:

@@ -45,6 +45,7 @@ _PHRASES = (
     (Regex(r"\bevery (1st|2nd|3rd|\d\d?)\.? the month\b"), r"every \1 of the month"),
     (Regex(r"\bevery (1st|2nd|3rd|4th|last) (\w+day) (?:in|the) month\b"), r"every \1 \2 of the month"),
     (Regex(r"\bevery every\b"), "every"),
+    (Regex(r"\bon day before (?=\S)"), "1 day before "),
     (Regex(r"\bovernext week\b"), "week after next"),
     (Regex(r"\btoday evening\b"), "this evening"),
     (Regex(r"\btoday (morning|afternoon)\b"), r"this \1"),

@@ -17,6 +17,7 @@ from datetime import date
 from ..lazy import Regex
 from .captures import Request, capture_head, say
 from .dates import NAMED, ORDINAL, WEEKDAY, NoSuchDate, calendar_span, shifted, words_of
+from .doubts import doubt
 from .germandays import in_english_days
 from .lookups import ENDING, Surroundings
 from .reminders import is_only_a_time
@@ -26,7 +27,7 @@ from .whens import day_of_time, read_hours
 
 # %% ../../nbs/reflex/offers.ipynb #07246f32
 _OFFERED = Regex(r"Did you mean “([^\n]+)”\? Say “yes”")
-_YES = frozenset("yes please|yes thanks|yes thank you|please do|sure thing|ja bitte|ja gern|gern|gerne|mach das|yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja".split("|"))
+_YES = frozenset("yes please|yes thanks|yes thank you|please do|sure thing|ja bitte|ja gern|gern|gerne|mach das|yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja|oui|sí".split("|"))
 _KEEPS = {"note it": "note:", "save it as a note": "note:", "make it a note": "note:", "make it a task": "todo", "make that a task": "todo", "make it a todo": "todo", "add it as a task": "todo", "todo": "todo", "task": "todo", "a task": "todo", "as a task": "todo", "as a todo": "todo", "note": "note:", "a note": "note:",
           "as a note": "note:", "keep it": "note:", "keep": "note:", "keep it as a note": "note:", "keep it as a task": "todo",
           "save it": "note:", "aufgabe": "todo", "als aufgabe": "todo", "eine aufgabe": "todo", "notiz": "note:", "als notiz": "note:", "eine notiz": "note:"}
@@ -108,6 +109,10 @@ _ENDED = Regex(r"(?<!\s)(?:\s|,)+(?:i\s+mean|i\s+meant|instead|rather|please|bit
 def at_another_time(offer: str, said: str, today: date) -> str | None:
     "The `offer`, a sentence, with the day or hour that was `said` to it; `None` for other words, and for an offer that is no task and has no time."
     said = _ENDED.sub("", _BEGUN.sub("", said.strip(), 1).rstrip("?!. "), 1)
+    vague = _MEANT_BY.match(doubt(offer.partition(" ")[2], None, today) or "") if offer.split(" ")[0].rstrip(":") == "todo" else None
+    if vague and says_only_when(said, today):                         # todo clean the cellar this weekend: saturday
+        head, found, tail = offer.lower().rpartition(vague[1].lower())
+        return f"{offer[:len(head)]}{in_that_time(vague[1], said, today)}{offer[len(head) + len(found):]}"
     said, words = f"at {said}" if re.fullmatch(r"1?\d|2[0-3]", said) else said, offer.split()
     from_word = lambda fits: next((n for n in range(1, len(words)) if fits(" ".join(words[n:]))), len(words))
     hour = lambda text: read_hours(words_of(text)) is not None
