@@ -19,7 +19,7 @@ from typing import Any
 from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .cascade.askone import provider_order
-from .claims import CLAIMED, PROMISED, admits, claims_change, promises_look, says_how_it_is, wants_change, with_truth
+from .claims import CLAIMED, PROMISED, UNKEPT, admits, announces_look, claims_change, promises_look, says_how_it_is, wants_change, with_truth
 from .conditions import PassepartoutError
 from .context import log_about, turn_in
 from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PLAN, REASONED, REQUIRES_APPROVAL, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed,
@@ -156,6 +156,8 @@ def unfounded(agent, turn: Any, signal: Signal, candidate: Any, refused: bool = 
     if promises_look(said) and not turn.claimed:
         turn.claimed = True
         return PROMISED, candidate
+    if announces_look(said):
+        return "", Action(payload={**candidate.payload, "text": with_truth(said, UNKEPT), "declined": True}, type=candidate.type, target=candidate.target)
     if turn.acted: return "", candidate
     asked, looked = agent.asked(signal) or turn.request, signal.sensor == TOOL_OUTPUT
     claims = claims_change(said, asked, looked)

@@ -206,6 +206,10 @@ class Notes(Conversing):
         "How many files the first reading of the notes has got through; 0 when that is over. While it grows, whoever waits for the notes does not wait in vain. What is read later does not count: somebody who saves a note now and then would keep a tool that hangs."
         return 0 if (upkeep := getattr(self, "upkeep", None)) is None or upkeep.known else upkeep.read
 
+    def notes_read(self) -> tuple[int, int] | None:
+        "How many of how many files are read by now, while the notes are read into the index; `None` at all other times."
+        return None if (upkeep := getattr(self, "upkeep", None)) is None else upkeep.far
+
     def indexed(self):
         "The index of the notes, brought up to date, or None when there is none that can be asked."
         if (upkeep := getattr(self, "upkeep", None)) is None: return None

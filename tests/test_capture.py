@@ -11,6 +11,7 @@ from passepartout.conditions import PassepartoutError
 from passepartout.notes import decode, parse_note
 from passepartout.org import print_outline
 from passepartout.outline.timestamps import stamps
+from test_first_hour import play
 from test_org import texts
 
 titles = st.one_of(st.text(max_size=30), texts)
@@ -90,3 +91,17 @@ def test_what_is_counted_from_the_day_it_is_done_stays_so_in_markdown(repeat, be
     after = append_headline(begun, "water the fig", file="list.md", kind="task", scheduled=date(2026, 11, 20), repeat=repeat).decode()
     found, = [stamp.repeat for stamp in stamps(parse_note(after, "list.md")) if stamp.repeat]
     assert (found.mark == ".+", found.count, found.unit) == (repeat[0] == ".", int(repeat[-2]), repeat[-1])
+
+
+@pytest.mark.parametrize("typed, head, planned", [
+    ("todo Write thesis SCHEDULED: <2026-11-20 Fri> DEADLINE: <2026-11-27 Fri>", "Write thesis", "DEADLINE: <2026-11-27 Fri> SCHEDULED: <2026-11-20 Fri>"), ("* TODO Chapter 2 :phd: DEADLINE: <2026-11-27 Fri> SCHEDULED: <2026-11-23 Mon 10:00>", "Chapter 2 :phd:", "DEADLINE: <2026-11-27 Fri> SCHEDULED: <2026-11-23 Mon 10:00>"),
+    ("todo gym SCHEDULED: <2026-11-20 Fri 07:00 ++1w>", "gym", "SCHEDULED: <2026-11-20 Fri 07:00 ++1w>"), ("todo call Ana DEADLINE: <2026-11-20 Fri 10:00>", "call Ana", "DEADLINE: <2026-11-20 Fri 10:00>")])
+def test_dates_of_org_are_those_of_the_task_and_no_words_of_its_title(tmp_path, typed, head, planned):
+    (answer,), files = play(tmp_path, {}, typed)
+    assert files == {"inbox.org": f"* TODO {head}\n{planned}\n"}, answer
+
+
+@pytest.mark.parametrize("typed", ["todo tax DEADLINE: <2027-05-31 Mon -14d>", "todo trip SCHEDULED: <2026-11-20 Fri>--<2026-11-22 Sun>", "todo x SCHEDULED: <2026-11-20 Fri +1w> DEADLINE: <2026-11-27 Fri>"])
+def test_a_date_of_org_that_says_more_is_not_written_as_less(tmp_path, typed):
+    (answer,), files = play(tmp_path, {}, typed)
+    assert not files and "more than I write into a date" in answer and "or say: todo " in answer

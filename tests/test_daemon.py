@@ -413,6 +413,24 @@ async def test_each_is_told_only_what_is_its_own(house):
         assert all(f"words {other}" not in write_plist(each) for each in heard for other in range(6) if other != n)
 
 
+async def test_who_waits_while_the_notes_are_read_hears_how_far_that_is(house, monkeypatch):
+    daemon, gate, far = await house(port=0), asyncio.Event(), [None]
+    async def slow(prompt):
+        await gate.wait()
+        return "There are three."
+    daemon.model = slow
+    monkeypatch.setattr(daemon.agent, "notes_read", lambda: far[0])
+    here, there, old = await daemon.unix(), await daemon.tcp(), await daemon.unix()
+    for n, client in enumerate((here, there, old)): client.send(sensor="user-input", text="how many notes are there", request=n, session=f"r{n}", **({"reading": True} if client is not old else {}))
+    heard = []
+    for far[0] in ((100, 9_000), (4_500, 9_000), None):
+        heard.append((await here.read())["payload"])
+    gate.set()
+    assert [(each["action"].lower() if isinstance(each["action"], str) else each["action"], each["done"], each["of"], each["request"]) for each in heard] == [("reading", 100, 9_000, 0), ("reading", 4_500, 9_000, 0), ("reading", 0, 0, 0)]
+    for client in (here, there, old): assert (await client.read())["payload"]["text"] == "There are three."
+    assert not [task for task in asyncio.all_tasks() if "tell_reading" in repr(task)]
+
+
 async def test_sessions_run_side_by_side_and_each_in_order(house):
     daemon, running, most, order = await house(), 0, 0, []
     async def slow(prompt):

@@ -26,11 +26,57 @@ def test_the_agenda_calls_a_date_in_a_list_by_its_line_and_leads_there(tmp_path)
         assert line in answer, answer
 
 
-@pytest.mark.parametrize("said", ["done", "done it", "done 1", "finish the first one", "cancel it", "archive it", "move it to monday", "postpone the first one by a week", "tag it with x", "set it to waiting"])
+@pytest.mark.parametrize("said", ["done", "done it", "done 1", "finish the first one", "cancel it", "archive it", "skip it", "set the deadline of it to monday", "tag it with x", "set it to waiting"])
 def test_what_is_said_of_a_date_in_a_list_is_not_done_to_the_heading_around_it(tmp_path, said):
     before = dict(NOTES)
     (_, answer), files = play(tmp_path, before, "what's on sunday?", said)
     assert files == before, (answer, files)
+
+
+LIST = "* Dates\n- <2026-11-20 Fri 09:00-10:00> dentist\n- <2026-11-21 Sat> shift\n- <2026-11-28 Sat> shift\n- <2026-11-14 Sat> shift\n- <2026-11-23 Mon +1w> choir\n- walk\n  SCHEDULED: <2026-11-24 Tue>\n* Ideas\n"
+
+@pytest.mark.parametrize("before, said, was, now", [
+    ("", "move the dentist to monday", "<2026-11-20 Fri 09:00-10:00> dentist", "<2026-11-23 Mon 09:00-10:00> dentist"), ("", "postpone dentist to 24.11. at 8", "<2026-11-20 Fri 09:00-10:00> dentist", "<2026-11-24 Tue 08:00-09:00> dentist"),
+    ("", "move the dentist to 11:00", "<2026-11-20 Fri 09:00-10:00> dentist", "<2026-11-20 Fri 11:00-12:00> dentist"), ("", "push the dentist back by an hour", "<2026-11-20 Fri 09:00-10:00> dentist", "<2026-11-20 Fri 10:00-11:00> dentist"),
+    ("", "move the shift on saturday to sunday", "<2026-11-21 Sat> shift", "<2026-11-22 Sun> shift"), ("move shift to sunday", "2", "<2026-11-28 Sat> shift", "<2026-11-22 Sun> shift"), ("", "move walk to friday", "<2026-11-24 Tue>", "<2026-11-20 Fri>"),
+    ("when is the dentist", "move it to monday", "<2026-11-20 Fri 09:00-10:00> dentist", "<2026-11-23 Mon 09:00-10:00> dentist"), ("what is on friday?", "postpone the first one by a week", "<2026-11-20 Fri 09:00-10:00> dentist", "<2026-11-27 Fri 09:00-10:00> dentist"),
+    ("", "verschiebe dentist auf montag", "<2026-11-20 Fri 09:00-10:00> dentist", "<2026-11-23 Mon 09:00-10:00> dentist")])
+def test_the_date_of_a_line_is_moved_and_nothing_else(tmp_path, before, said, was, now):
+    answers, files = play(tmp_path, {"a.org": LIST}, *filter(None, (before, said)))
+    assert LIST.count(was) == 1 and files == {"a.org": LIST.replace(was, now)}, answers
+
+
+def test_a_line_that_was_moved_is_it_and_can_be_taken_further(tmp_path):
+    answers, files = play(tmp_path, {"a.org": LIST}, "move the dentist to monday", "no, tuesday", "make it 10:00")
+    assert files == {"a.org": LIST.replace("<2026-11-20 Fri 09:00-10:00>", "<2026-11-24 Tue 10:00-11:00>")}, answers
+
+
+@pytest.mark.parametrize("said, told", [("move the choir to tuesday", "a date that repeats"), ("move rehearsal to friday", "more than one date"), ("done dentist", "a line of text"), ("archive the dentist", "a line of text"), ("rename dentist to Doctor", "a line of text"), ("move shift to sunday", "“shift” fits several"),
+                                        ("skip choir", "a line of text")])
+def test_what_cannot_be_done_to_a_line_is_said(tmp_path, said, told):
+    notes = {"a.org": LIST + "- <2026-11-25 Wed> or <2026-11-26 Thu> rehearsal\n"}
+    (answer,), files = play(tmp_path, notes, said)
+    assert told in answer and files == notes, answer
+
+
+def test_a_task_and_a_dated_heading_come_before_a_line_and_a_bare_heading_does_not(tmp_path):
+    notes = {"a.org": LIST, "b.org": "* TODO dentist\n"}
+    _, files = play(tmp_path / "a", notes, "move the dentist to monday")
+    assert files["a.org"] == LIST and "SCHEDULED: <2026-11-23 Mon>" in files["b.org"]
+    _, files = play(tmp_path / "b", {"a.org": LIST, "b.org": "* Dentist\nDr. Pohl\n"}, "move the dentist to monday")
+    assert files["a.org"] != LIST and files["b.org"] == "* Dentist\nDr. Pohl\n"
+
+
+def test_a_private_line_is_moved_without_being_named(tmp_path):
+    (answer,), files = play(tmp_path, {"p.md": "---\ntags: [personal]\n---\n- Oncologist <2026-11-20 Fri 10:00>\n"}, "move the oncologist to monday")
+    assert "Oncologist <2026-11-23 Mon 10:00>" in files["p.md"] and "ncologist" not in answer and "line 4 of p.md" in answer
+
+
+def test_a_line_that_was_changed_in_between_is_not_taken_for_another(tmp_path):
+    from passepartout.toolbelt.addressing import dated_line
+    moved = parse_org("* Dates\n- x\n- <2026-11-20 Fri> dentist\n", "a.org")
+    assert dated_line(moved, "line 2: Dates › dentist")[0].line == 3 and dated_line(moved, "line 2: Dates › shift") is None
+    assert dated_line(parse_org("* Dates\n** dentist\n* Dates\n- <2026-11-20 Fri> dentist\n", "a.org"), "line 2: Dates › dentist") is None
 
 
 def test_the_section_around_a_date_in_a_list_can_be_shown(tmp_path):

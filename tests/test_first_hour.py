@@ -1431,7 +1431,7 @@ def test_yes_please_is_a_yes(tmp_path):
 
 
 @pytest.mark.parametrize("line, text", [
-    ("TODO fix the parser DEADLINE: <2026-11-25 Wed>", "* TODO fix the parser\nDEADLINE: <2026-11-25 Wed>\n"), ("* TODO fix it SCHEDULED: <2026-11-25 Wed 10:00>", "* TODO fix it\nSCHEDULED: <2026-11-25 Wed 10:00>\n"), ("todo water DEADLINE: <2026-11-25 Wed +1w>", "* TODO water DEADLINE: <2026-11-25 Wed +1w>\n"),
+    ("TODO fix the parser DEADLINE: <2026-11-25 Wed>", "* TODO fix the parser\nDEADLINE: <2026-11-25 Wed>\n"), ("* TODO fix it SCHEDULED: <2026-11-25 Wed 10:00>", "* TODO fix it\nSCHEDULED: <2026-11-25 Wed 10:00>\n"), ("todo water DEADLINE: <2026-11-25 Wed +1w>", "* TODO water\nDEADLINE: <2026-11-25 Wed +1w>\n"),
     ("todo review scheduled tomorrow deadline friday", None), ('todo "review PR" scheduled tomorrow deadline friday', None), ("todo read the plan due friday", "* TODO read the plan\nDEADLINE: <2026-11-20 Fri>\n")])
 def test_dates_as_org_has_them_are_dates_of_the_task(tmp_path, line, text):
     (answer,), files = play(tmp_path, {}, line)
@@ -1489,3 +1489,111 @@ def test_a_german_no_or_a_doubt_before_the_verb_changes_nothing_and_offers_no_ch
 def test_what_somebody_only_thinks_is_offered_in_words_that_a_yes_can_carry_out_or_not_at_all(tmp_path, said, offered):
     (answer,), files = play(tmp_path, {"a.org": "* TODO Roof\n"}, said)
     assert files["a.org"] == "* TODO Roof\n" and (offered in answer if offered else "Did you mean" not in answer), answer
+
+
+@pytest.mark.parametrize("asked, answer, day", [("todo trip to rome in march 2027", "the 5th", "2027-03-05"), ("todo trip to rome next month", "the 5th", "2026-12-05"), ("todo trip to rome next week", "friday", "2026-11-27"), ("todo trip to rome this weekend", "sunday", "2026-11-22"),
+                                                ("todo trip to rome in may", "12 may", "2027-05-12"), ("todo trip to rome im März", "am 5.", "2027-03-05")])
+def test_the_day_of_a_time_that_was_vague_is_a_day_of_that_time(tmp_path, asked, answer, day):
+    answers, files = play(tmp_path, {}, asked, answer)
+    assert files["inbox.org"].startswith(f"* TODO trip to rome\nSCHEDULED: <{day} "), answers
+
+
+def test_what_was_offered_first_and_then_asked_about_takes_its_day(tmp_path):
+    answers, files = play(tmp_path, {}, "trip to rome in march 2027", "yes", "friday", "the 5th")
+    assert answers[2] == answers[1] and files["inbox.org"] == "* TODO trip to rome\nSCHEDULED: <2027-03-05 Fri>\n", answers
+
+
+@pytest.mark.parametrize("said", ["shift on saturday is cancelled", "the shift has been moved by the boss"])
+def test_a_statement_that_begins_like_a_command_is_no_command_without_its_day(tmp_path, said):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO shift\nSCHEDULED: <2026-11-21 Sat>\n"}, said)
+    assert "To which day?" not in answer, answer
+
+
+@pytest.mark.parametrize("line, said", [
+    ("mail answered", "“done mail”"), ("the mail is answered", "“done mail”"), ("answered the mail to Ben", "“done mail to Ben”"), ("answered Ben's mail", "“done Ben's mail”"), ("email from Ana arrived", "“todo” or “note”"), ("mail Ben", "I can't send anything"), ("send the letter signed", "I can't send anything"),
+    ("shift on saturday is cancelled", "“shift” (a.org:3) is a line of text"), ("the shift is off on saturday", "“shift” (a.org:3) is a line of text")])
+def test_what_is_told_about_mail_and_shifts_is_no_order(tmp_path, line, said):
+    notes = {"a.org": "* TODO mail to Ben\n* Dates\n- <2026-11-21 Sat> shift\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert said in answer and files == notes, answer
+
+
+@pytest.mark.parametrize("name", ["Einkaufsliste", "Shopping list [0/1]", "Packliste"])
+def test_the_only_list_is_the_list_also_in_one_word(tmp_path, name):
+    answers, files = play(tmp_path, {"a.org": f"* {name}\n- [ ] Milch\n* TODO write the list\n* Listen\n"}, "die Liste", "the list", "setz Brot auf die Liste", "ja", "was steht auf der Liste")
+    assert "- [ ] Milch" in answers[0] and "- [ ] Milch" in answers[1] and answers[2].startswith("Did you mean “add Brot to the ") and "- [ ] Brot\n" in files["a.org"] and "Brot" in answers[4], answers
+
+
+def test_of_several_lists_all_are_named(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "* Einkaufsliste\n- [ ] Milch\n* Packing list\n- [ ] tent\n* Secret list :@private:\n- [ ] x\n"}, "die Liste", "add tea to the list", "the list")
+    assert all("There are Einkaufsliste, Packing list." in answer for answer in answers[:2]) and "Nothing is on" in answers[2] and "Secret" not in str(answers), answers
+
+
+SHIFTS = "* Shifts\n** Night shift <2026-11-24 Tue 22:00>\n** Early shift <2026-11-26 Thu 06:00-14:00>\n* TODO Ask Maike to swap the night shift\nSCHEDULED: <2026-11-20 Fri>\n"
+
+@pytest.mark.parametrize("lines, was, now", [(("move the night shift to wednesday",), "<2026-11-24 Tue 22:00>", "<2026-11-25 Wed 22:00>"), (("night shift moved to wednesday", "yes"), "<2026-11-24 Tue 22:00>", "<2026-11-25 Wed 22:00>"),
+                                             (("postpone ask maike to monday",), "<2026-11-20 Fri>", "<2026-11-23 Mon>")])
+def test_an_appointment_of_just_that_title_is_moved_and_not_a_task_about_it(tmp_path, lines, was, now):
+    answers, files = play(tmp_path, {"a.org": SHIFTS}, *lines)
+    assert files == {"a.org": SHIFTS.replace(was, now)}, answers
+
+
+def test_a_cancelled_shift_is_that_of_just_the_title(tmp_path):
+    notes = {"a.org": "#+TODO: TODO | DONE CANCELLED\n" + SHIFTS}
+    answers, files = play(tmp_path, notes, "cancel the night shift")
+    assert "** CANCELLED Night shift" in files["a.org"] and "* TODO Ask Maike" in files["a.org"], answers
+    answers, files = play(tmp_path / "b", notes, "done night shift")
+    assert "* DONE Ask Maike" in files["a.org"] or files == notes, answers
+
+
+@pytest.mark.parametrize("first, then, day", [("push chapter 2 to january 8", "no the 15th", "2027-01-15"), ("push chapter 2 to 24 november", "no, the 3rd", "2026-12-03"), ("push chapter 2 to february 8", "no, the 30th", "2026-11-30"), ("push chapter 2 to january 8", "no, 2 february", "2027-02-02")])
+def test_another_day_is_one_of_the_month_that_was_just_named(tmp_path, first, then, day):
+    answers, files = play(tmp_path, {"a.org": "* TODO Chapter 2\nDEADLINE: <2026-12-18 Fri>\n"}, first, then)
+    assert f"DEADLINE: <{day} " in files["a.org"], answers
+
+
+def test_another_day_of_a_new_task_is_one_of_its_month(tmp_path):
+    answers, files = play(tmp_path, {}, "todo tea on 8 january", "no the 15th")
+    assert "SCHEDULED: <2027-01-15 Fri>" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("said, text", [("note in Tom.md: prefers tea now", "prefers tea now"), ("add to Tom: call him now please", "call him now please"), ("note under Tom: it is done already", "it is done already")])
+def test_what_is_to_be_written_keeps_its_last_word(tmp_path, said, text):
+    answers, files = play(tmp_path, {"Tom.md": "# Tom\n"}, said)
+    assert text in "".join(files.values()), (answers, files)
+
+
+TABLE = "# Grades\n\n| Name  | Test |\n|-------|------|\n| Anna  |    2 |\n\n# Rest\n"
+
+@pytest.mark.parametrize("said, after", [("add a row to the grades: Ben, 3", "| Ben   |    3 |\n"), ("add to grades: Ben, 3", "| Ben   |    3 |\n"), ("add a row to the grades table: Ben | 3", "| Ben   |    3 |\n"), ("add to grades: all corrected", "\nall corrected\n"), ("add a row to the grades: Ben 3", None)])
+def test_a_row_is_a_row_and_a_text_below_a_table_is_none(tmp_path, said, after):
+    (answer,), files = play(tmp_path, {"g.md": TABLE}, said)
+    assert files == {"g.md": TABLE if after is None else TABLE.replace("|    2 |\n", f"|    2 |\n{after}")}, (answer, files)
+    assert after or "the columns Name, Test" in answer
+
+
+@pytest.mark.parametrize("line, said", [
+    ("pills every day at 8 and 20", "“todo: pills every day at 8; todo: pills every day at 20”"), ("remind me to take my pills every day at 8:00 and 20:00", "“todo: take my pills every day at 8:00; todo: take my pills every day at 20:00”"), ("Berta's number is now 0151 444", "“todo” or “note”"),
+    ("Early shift is now on friday", "“move Early shift to friday”"), ("wrote 500 words today", "“note: wrote 500 words today”"), ("early shift due when", "“Early shift” (a.org:3): Thursday 26 November"), ("what shifts do i have this week", "“Ask Maike to swap the night shift”"), ("what cites knuth", "“knuth” is not")])
+def test_more_that_people_say(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"a.org": SHIFTS}, line)
+    assert files == {"a.org": SHIFTS} and (said in answer or line.startswith("what cites") and "knuth" in answer), answer
+
+
+@pytest.mark.parametrize("lines, title, day", [
+    (("rdv chez le médecin vendredi à 9h", "oui"), "rdv chez le médecin", "2026-11-20 Fri 09:00"), (("todo acheter du pain demain", "yes"), "acheter du pain", "2026-11-20 Fri"), (("cita con Ana el viernes", "sí"), "cita con Ana", "2026-11-20 Fri"), (("dentist demain 9:00", "yes"), "dentist", "2026-11-20 Fri 09:00"),
+    (("call ana domani", "yes"), "call ana", "2026-11-20 Fri"), (("Keller aufräumen am Wochenende", "Samstag"), "Keller aufräumen", "2026-11-21 Sat"), (("trip to rome next week", "friday"), "trip to rome", "2026-11-27 Fri")])
+def test_a_day_in_another_language_and_a_vague_one_are_no_words_of_a_title(tmp_path, lines, title, day):
+    answers, files = play(tmp_path, {}, *lines)
+    assert "Did you mean" in answers[0] and files == {"inbox.org": f"* TODO {title}\nSCHEDULED: <{day}>\n"}, (answers, files)
+
+
+@pytest.mark.parametrize("line", ["todo domani", "todo \"pain demain\"", "note: à demain", "todo read Domingo by Simon"])
+def test_a_word_that_could_be_a_day_elsewhere_stays_a_word(tmp_path, line):
+    answers, files = play(tmp_path, {}, line)
+    assert len(files) == 1 and "Did you mean" not in answers[0], answers
+
+
+def test_the_day_before_a_birthday_in_german(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* Geburtstage\n** Lena <1990-11-22 Thu +1y>\n* WAITING x\n"}, "erinnere mich am Tag vor Lenas Geburtstag an ein Geschenk", "Lena hat geantwortet", "worauf warte ich noch")
+    assert files["inbox.org"] == "* TODO Geschenk\nSCHEDULED: <2026-11-21 Sat>\n" and "“done Lena hat”" not in answers[1] and "waits" in answers[2], answers

@@ -369,3 +369,17 @@ def test_a_process_that_asks_a_model_one_question_shows_it_the_notes_also_the_fi
                           env={**environment(home), "PROVIDER_CASCADE": "near", "PASSEPARTOUT_PROVIDER_URLS": f"near=http://127.0.0.1:{server.server_port}/v1"})
     server.shutdown(); server.server_close()
     assert done.stdout == "I see.\n" and heard and "notes are just being read" not in "".join(heard) and re.search(r"- n\d+\.org", heard[-1]), (done, [each[:300] for each in heard])
+
+
+def test_how_far_a_reading_is_is_known_while_it_lasts_and_no_longer(home):
+    upkeep, seen = Upkeep(Index(Root(home / "memex"))), []
+    upkeep.show = lambda done, of, path: seen.append((upkeep.far, (done, of)))
+    try:
+        upkeep.refresh()
+        assert len(seen) > 40 and all(far == told for far, told in seen) and upkeep.far is None
+        def broken(done, of, path): raise OSError("the disk is gone")
+        (home / "memex" / "inbox.org").write_text("* more\n")
+        upkeep.show = broken
+        with pytest.raises(Exception): upkeep.refresh()
+        assert upkeep.far is None
+    finally: upkeep.close()

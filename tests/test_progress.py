@@ -88,3 +88,27 @@ def test_ctrl_c_keeps_what_was_read(many, tmp_path, command):
     seen = until(ours)
     os.close(ours)
     assert again.wait(60) == 0 and files_known(tmp_path) == FILES and f"/{FILES}".encode() not in seen     # only the rest was read
+
+
+def test_the_line_of_who_waits_for_a_daemon_says_how_far_the_reading_is():
+    import io
+    from types import SimpleNamespace
+    from passepartout.terminal.draftview import draft_shown
+    from passepartout.terminal.render import screen
+    file, told = io.StringIO(), []
+    console = screen(file, force_terminal=True, color_system=None, width=60, height=8)
+    def hear(fn):
+        told.append(fn)
+        return lambda: told.remove(fn)
+    agent = SimpleNamespace(listen=lambda fn, session: lambda: None, watch=lambda fn: lambda: None, hear_reading=hear)
+    before, os.environ["TERM"] = os.environ.get("TERM", "dumb"), "xterm"
+    try:
+        with draft_shown(agent, "main", console) as view:
+            told[0](3_400, 9_000)
+            assert "reading your notes, 3,400 of 9,000" in file.getvalue()
+            told[0](0, 0)
+            assert view.waiting() == "" or "at work" in view.waiting()
+            told[0](5, 9_000); view.asks("groq")
+            assert "reading" not in view.waiting()
+    finally: os.environ["TERM"] = before
+    assert not told

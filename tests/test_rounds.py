@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples
+from passepartout.claims import UNKEPT
 from passepartout.agent import Agent
 from passepartout.backends import BackendFailure
 from passepartout.loop import loop_process
@@ -528,7 +529,22 @@ async def test_who_promises_to_look_is_asked_to_do_so(asked, said):
     "The person was left waiting."
     reply = await (agent := await asked(say(said), look("look"), say("There is none."))).handle("is there milk?")
     assert reply == "There is none." and "nothing follows your answer" in agent.prompts[1][1]
-    assert await (agent := await asked(say(said), say(said))).handle("is there milk?") == said and len(agent.prompts) == 2
+    reply = await (agent := await asked(say(said), say(said))).handle("is there milk?")
+    assert reply == f"{said}\n\n{UNKEPT}" and reply.status == "declined" and len(agent.prompts) == 2
+
+
+@pytest.mark.parametrize("said", ["I will use the org-find tool to search for milk.", "Of course! I'll look into your notes to find when that was.", "Let me fetch the relevant notes.", "Give me a second to check your notes.", "Let me look into this.\n\nI'll search for “milk” in your notes.", "To answer that, I need to look at inbox.org."])
+async def test_a_call_that_is_announced_is_no_answer_and_costs_no_other_question(asked, said):
+    reply = await (agent := await asked(say(said), say("There is none."))).handle("is there milk?")
+    assert reply == f"{said}\n\n{UNKEPT}" and reply.status == "declined" and len(agent.prompts) == 1
+    reply = await (agent := await asked(look("look"), say(said))).handle("is there milk?")
+    assert UNKEPT in reply and reply.startswith(said)
+
+
+@pytest.mark.parametrize("said", ["Looking good!", "I'll call Ana for you tomorrow.", "Checking the boiler is due on Friday.", "I look forward to it!", "Searching is done.", "Let me get the milk.", "Reading list: Solaris.", "Ich bin in Berlin.", "Sure.", "One moment."])
+async def test_below_what_announces_no_look_nothing_is_added(asked, said):
+    reply = await (agent := await asked(say(said))).handle("is there milk?")
+    assert reply == said and reply.status == "answered" and len(agent.prompts) == 1
 
 
 @pytest.mark.parametrize("said", ["Let me see: there are two.", "I'll check once you tell me where.", "Let me know."])

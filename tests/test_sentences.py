@@ -271,7 +271,7 @@ def test_what_is_put_off_counts_from_its_date_or_from_today(text, day):
     assert payload(text, around)["args"]["date"] == day
 
 
-@pytest.mark.parametrize("text, told", [("erinnere mich jeden ersten Montag im Monat an den Stammtisch", "Which day"), ("todo: Oma anrufen am Wochenende", "Which day do you mean"), ("todo: Oma anrufen nächste Woche", "Which day do you mean")])
+@pytest.mark.parametrize("text, told", [("erinnere mich jeden ersten Montag im Monat an den Stammtisch", "“todo: Stammtisch on 7 December”"), ("todo: Oma anrufen am Wochenende", "Which day do you mean"), ("todo: Oma anrufen nächste Woche", "Which day do you mean")])
 def test_german_days_that_are_not_clear_are_asked_about(text, told): assert told in said(text)
 
 
@@ -698,7 +698,31 @@ def test_a_day_with_an_hour_and_nothing_else_is_a_question(text): assert args(te
 def test_quotation_marks_that_are_no_pair_stay(text, title): assert args(text)["title"] == title
 
 
-@pytest.mark.parametrize("text", ["every 2nd tuesday of the month: choir", "from monday to friday I'm in Berlin", "merge the two bins tasks"])
+@pytest.mark.parametrize("text, told", [
+    ("gym mon wed fri at 7", "“todo: gym on monday at 7; todo: gym on wednesday at 7; todo: gym on friday at 7”"), ("todo gym mon and wed at 7", "For every week: todo gym every mon and wed at 7"), ("todo swim tue/thu 7:30", "“todo: swim on tuesday 7:30; todo: swim on thursday 7:30”"),
+    ("gym mondays and thursdays at 18:00", "“todo: gym every monday at 18:00; todo: gym every thursday at 18:00”"), ("gym every monday, wednesday and friday at 7", "todo: gym every wednesday at 7; todo: gym every friday at 7”"), ("remind me to call mama on mondays and thursdays", "“todo: call mama every monday; todo: call mama every thursday”"),
+    ("Sport montags und donnerstags um 18 Uhr", "“todo: Sport every monday at 18 uhr; todo: Sport every thursday at 18 uhr”"), ("todo Sport montags, mittwochs und freitags", "todo: Sport every wednesday; todo: Sport every friday”"),
+    ("every first monday: water the plants", "“todo: water the plants on 7 December”"), ("water the plants every last friday", "“todo: water the plants on 27 November”"), ("every 2nd tuesday of the month: choir", "“todo: choir on 8 December”"), ("choir every second tuesday of the month at 19:00", "“todo: choir on 8 December at 19:00”"),
+    ("todo Müll jeden ersten Montag im Monat", "“todo: Müll on 7 December”")])
+def test_several_days_and_a_turn_of_a_month_are_not_one_task_with_half_of_them_in_its_title(text, told): assert told in said(text), said(text)
+
+
+@pytest.mark.parametrize("text, title, repeat, day", [("Sport montags um 18 Uhr", "Sport", "+1w", "2026-11-23 18:00"), ("gym every second friday at 8", "gym", "+2w", "2026-11-20 08:00"), ("todo Sport donnerstags", "Sport", "+1w", "2026-11-19")])
+def test_a_day_of_the_week_that_comes_again(text, title, repeat, day):
+    found = args(text)
+    assert (found["title"], found["repeat"], found["scheduled"]) == (title, repeat, day)
+
+
+@pytest.mark.parametrize("text, told", [("todo trip to rome in march 2027", "“in march 2027”? Name one, for example “on 1 march 2027”"), ("todo tax return in may", "“in may”"), ("todo renew the passport in 2027", "“in 2027”"), ("todo passport before march", "“before march”"), ("todo Reise nach Rom im März", "“im märz”? Name one, for example “on 1 march”"),
+                                        ("trip to rome in march 2027", "“todo trip to rome in march 2027”")])
+def test_a_month_is_no_day(text, told): assert told in said(text), said(text)
+
+
+@pytest.mark.parametrize("text", ["todo read the march report", "todo write about may", "todo \"trip to rome in march\"", "todo see the 2027 plan", "todo paint the shed on 3 march 2027", "todo ask who may come"])
+def test_a_month_that_is_a_word_of_the_title_is_not_asked_about(text): assert args(text)["title"]
+
+
+@pytest.mark.parametrize("text", ["every 2nd tuesday of the month is choir", "from monday to friday I'm in Berlin", "merge the two bins tasks"])
 def test_half_of_a_phrase_is_not_offered(text): assert "Did you mean" not in said(text) and "Nothing open under" not in said(text)
 
 

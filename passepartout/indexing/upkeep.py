@@ -36,11 +36,12 @@ class Refreshing:
         self.index, self.log, self.root = index, log, index.root
         self.ended, self.show, self.threads, self.heard, self.lost = threading.Event(), None, [], [], []
         self.known, self.read = False, 0                # since this process began: were the notes looked at to the end, and how many were read?
+        self.far: tuple[int, int] | None = None         # how many of how many are read by now, while they are
 
     def progress(self, done: int, of: int, path: str) -> None:
         "Called for each file that is read. `show(done, of, path)`, when somebody has set it, is told; `Ended` when the agent is being closed."
         if self.ended.is_set(): raise Ended("The notes were not read to the end, because the agent is being closed.")
-        self.read += 1
+        self.read, self.far = self.read + 1, (done, of)
         if self.show is not None: self.show(done, of, path)
 
     def refresh(self, only: Iterable[str] | None = None) -> Refreshed:
@@ -49,6 +50,7 @@ class Refreshing:
         except PassepartoutError:
             for tell in tuple(self.lost) if astray(self.root) else (): tell()
             raise
+        finally: self.far = None
         self.known = self.known or only is None
         return done
 

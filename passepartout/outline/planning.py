@@ -6,15 +6,15 @@ Docs: https://example.org/passepartout/outline/planning.html.md"""
 
 # %% auto #0
 __all__ = ['PLANNED', 'ANY', 'COOKIES', 'HOURS', 'WORDS', 'LEAD', 'REPEATER', 'EXTRA', 'taken_out', 'plan_change', 'moved',
-           'planned', 'movable', 'log_moved', 'own_date', 'move_appointment', 'schedule', 'unschedule', 'marks_of',
-           'name_of_mark', 'brackets_of', 'tail_of', 'with_hour', 'put_mark', 'drop_mark', 'has_lines',
-           'planning_lines', 'put_line', 'drop_line', 'later', 'next_moment', 'advanced']
+           'planned', 'movable', 'log_moved', 'own_date', 'only_date', 'date_of_line', 'move_appointment', 'schedule',
+           'unschedule', 'marks_of', 'name_of_mark', 'brackets_of', 'tail_of', 'with_hour', 'put_mark', 'drop_mark',
+           'has_lines', 'planning_lines', 'put_line', 'drop_line', 'later', 'next_moment', 'advanced']
 
 # %% ../../nbs/outline/08fb_planning.ipynb #ecc790a0
 import re
 from calendar import monthrange
 from datetime import date, datetime, time, timedelta
-from typing import Iterable
+from typing import Iterable, Sequence
 
 from .bullets import BULLET
 from ..lazy import Regex
@@ -99,25 +99,35 @@ def log_moved(outline: Outline, text: str, node: Node, kind: str, old: str, now:
     told, again = "Rescheduled" if kind == "scheduled" else "New deadline", reread(outline, text)
     return replaced(text, [log_change(again, again.nodes[node.index], with_note(f'{told} from "[{old[1:-1]}]" on {log_time(now)}'), how)])
 
-# %% ../../nbs/outline/08fb_planning.ipynb #367658a3
+# %% ../../nbs/outline/08fb_planning.ipynb #4312c459
 def own_date(outline: Outline, node: Node) -> Stamp:
     "The one active date in the text of `node`, in angle brackets. `RewriteError` when there is none, more than one, a range, or one that repeats."
     found = [s for s in stamps(outline) if s.node == node.index and s.active and s.kind == "plain"]
-    if len(found) != 1: raise RewriteError(f"“{node.title}” has {len(found) or 'no'} dates in its text; edit it by hand. Nothing was changed.")
-    if found[0].repeat: raise RewriteError(f"The date in the text of “{node.title}” repeats, and to move it would move every turn; edit it by hand. Nothing was changed.")
+    return only_date(outline, found, node.title)
+
+# %% ../../nbs/outline/08fb_planning.ipynb #367658a3
+def only_date(outline: Outline, found: Sequence[Stamp], title: str) -> Stamp:
+    "The one of the dates `found` in the text of what is called `title`, if it can be moved. `RewriteError` says why not."
+    if len(found) != 1: raise RewriteError(f"“{title}” has {len(found) or 'no'} dates in its text; edit it by hand. Nothing was changed.")
+    if found[0].repeat: raise RewriteError(f"The date in the text of “{title}” repeats, and to move it would move every turn; edit it by hand. Nothing was changed.")
     if found[0].until_day or outline.text[found[0].start] != "<":
-        raise RewriteError(f"The date in the text of “{node.title}” is more than one day; edit it by hand. Nothing was changed.")
+        raise RewriteError(f"The date in the text of “{title}” is more than one day; edit it by hand. Nothing was changed.")
     return found[0]
 
+# %% ../../nbs/outline/08fb_planning.ipynb #258cac6d
+def date_of_line(outline: Outline, line: int, title: str) -> Stamp:
+    "The one active date in a line of a list, which is called `title`. `RewriteError` as for a heading."
+    return only_date(outline, [s for s in stamps(outline) if s.line == line and s.active], title)
+
 # %% ../../nbs/outline/08fb_planning.ipynb #2832b490
-def move_appointment(outline: Outline, node: Node, when: date | datetime, until: time | None = None) -> str:
-    "The text with the date in the text of `node` moved to `when`. Raises `RewriteError`."
-    stamp = own_date(outline, node)
+def move_appointment(outline: Outline, node: Node, when: date | datetime, until: time | None = None, line: Stamp | None = None) -> str:
+    "The text with the date in the text of `node`, or the one of a `line` of it, moved to `when`. Raises `RewriteError`."
+    stamp = line or own_date(outline, node)
     old = outline.text[stamp.start:stamp.end]
     new = moved(old[1:-1], when, until)
     after = replaced(outline.text, [(stamp.start, stamp.end, new)])
-    settled(outline, after, node, title=node.title.replace(old, new))
-    if any(s.node == node.index and s.kind == "plain" and s.start == stamp.start for s in stamps(reread(outline, after))): return after
+    settled(outline, after, node, title=node.title if line else node.title.replace(old, new))
+    if any(s.node == node.index and s.kind == stamp.kind and s.start == stamp.start for s in stamps(reread(outline, after))): return after
     raise RewriteError(f"The date would not be read in {outline.file}, so nothing was changed.")
 
 # %% ../../nbs/outline/08fb_planning.ipynb #41cb94a2

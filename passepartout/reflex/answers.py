@@ -43,7 +43,7 @@ def say_repeat(stamp: Stamp) -> str:
 def dates_of(place: Place, around: Surroundings) -> list[Stamp]:
     "The dates that a heading has for the future or had in the past, as they stand in its file."
     outline, node = node_at(place, around)
-    return [stamp for stamp in stamps(outline) if stamp.node == node.index and stamp.active
+    return [stamp for stamp in stamps(outline) if stamp.node == node.index and stamp.active and (place.kind != "line" or stamp.line == place.line)
             and stamp.kind in ("scheduled", "deadline", "plain")]
 
 # %% ../../nbs/reflex/answers.ipynb #640e8afc

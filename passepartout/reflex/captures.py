@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/reflex/captures.html.md"""
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'GERMAN_JOINTS', 'tool_call', 'say', 'decline', 'Request',
            'plain_words', 'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'with_part', 'first_of_several',
            'task_parts', 'repeated_parts', 'title_and_body', 'capture', 'priority_letter', 'take_priority',
-           'with_priority', 'signs_in_words', 'propose_capture', 'capture_call', 'capture_words', 'placed']
+           'with_priority', 'propose_capture', 'with_dates', 'capture_call', 'capture_words', 'placed']
 
 # %% ../../nbs/reflex/captures.ipynb #c5fe9524
 import re
@@ -17,16 +17,14 @@ from datetime import date
 from ..capture import say_repeat
 from ..lazy import Regex
 from ..outline.bullets import takes_bullets
-from ..outline.markdown import ARROW, HINT, LEVEL, LEVELS, MARK, URGENT
 from ..outline.priorities import SIGNS
-from ..outline.recurrences import read_rule
-from ..outline.timestamps import KINDS
 from .dates import WEEKDAY, NoSuchDate, say_day, words_of
 from .repetitions import split_repeat
 from .spans import closed_span
 from .whens import When, split_when
-from .doubts import day_within, doubt
+from .doubts import day_within, days_doubt, doubt
 from .germandays import dated_line
+from .plannedlines import Apart, planned_apart, signs_in_words
 from ..records import record
 
 # %% ../../nbs/reflex/captures.ipynb #57dd2693
@@ -272,31 +270,16 @@ def with_priority(title: str, letter: str, file: str) -> str:
     if not letter: return title
     return f"[#{letter}] {title}" if file.lower().endswith(".org") or takes_bullets("", file) else f"{title} {SIGNS.get(letter, SIGNS['C'])}"
 
-# %% ../../nbs/reflex/captures.ipynb #a8a9a093
-_PLANNING = Regex(r"\s*\b(?P<kind>DEADLINE|SCHEDULED):\s*<(?P<day>\d{4}-\d\d-\d\d)(?:\s[^\W\d]{2,5}\.?)?(?:\s(?P<clock>\d{1,2}:\d\d))?(?P<more>[^<>\n]{0,20})>")
-
-def signs_in_words(line: str) -> str | None:
-    "A task with its signs of a plug-in, or the dates of Org, as words of this grammar; the `line` itself when it has none, `None` when words can't say it."
-    if planned := [*_PLANNING.finditer(line)]:
-        if len(planned) > 1 or planned[0]["more"]: return None
-        line = f"{_PLANNING.sub('', line)} {'by' if planned[0]['kind'].upper() == 'DEADLINE' else 'on'} {planned[0]['day']}" + (f" at {planned[0]['clock']}" if planned[0]["clock"] else "")
-    marks = [m for m in MARK.finditer(line) if m["sign"] or m["field"] or m["every"]] if HINT.search(line) else []
-    level = ((sign := ARROW.search(line)) and URGENT[sign["arrow"]]) or ((found := LEVEL.search(line)) and LEVELS[found["level"].lower()])
-    if not marks and not level: return line
-    dates = [(KINDS[(m["sign"] or m["field"]).lower()], f"{m['a'] or m['b']} {m['clock'] or ''}".strip()) for m in marks if not m["every"]]
-    rules = [read_rule(m["every"]) for m in marks if m["every"]]
-    if len(dates) > 1 or len(rules) > 1 or any(kind not in ("scheduled", "deadline") for kind, _ in dates): return None
-    if any(rule is None or not rule.plain or rule.from_done for rule in rules): return None
-    words = f"{f'[#{level}] ' if level else ''}{ARROW.sub('', MARK.sub('', LEVEL.sub('', line)))}"
-    when = "".join(f" {'by' if kind == 'deadline' else 'on'} {day[:10]}{f' at {day[11:16]}' if len(day) > 10 else ''}" for kind, day in dates)
-    return " ".join(words.split()) + when + "".join(f" every {rule.count} {dict(d='day', w='week', m='month', y='year')[rule.unit]}s" for rule in rules)
-
 # %% ../../nbs/reflex/captures.ipynb #9915a3d6
 def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict:
     "The call that captures `text`, or the question that has to be answered before."
     first, newline, rest = text.partition("\n")
     literal, when, repeat = _unquoted(first) != first.strip(), None, ""
-    if kind == "task" and not literal:
+    apart = planned_apart(first) if kind == "task" and not literal else None
+    if apart and not apart.dates:
+        return decline(f"“{apart.line}” says more than I write into a date, which is a day, an hour and one repeater, so nothing was added. Put it down in your editor, or say: todo {apart.title} {apart.words}")
+    if apart: first, literal = apart.title, True
+    elif kind == "task" and not literal:
         said = signs_in_words(first)
         first, literal = said or first, said is None
     tags = _HASHTAGS.search(first) if kind == "task" and not literal else None
@@ -304,10 +287,12 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     if kind == "task" and not literal:
         line, tail_file, when, repeat = repeated_parts(first, today)
         bare, named = take_file(first)
-        if (when is None or line.split()[-1:] and line.split()[-1].lower() in GERMAN_JOINTS) and (english := dated_line(bare, today)):
+        german = when is None or line.split()[-1:] and line.split()[-1].lower() in GERMAN_JOINTS
+        if english := dated_line(bare, today) if german else None:
             line, tail_file, when, repeat = repeated_parts(english, today)
             tail_file = tail_file or named
-        if question := doubt("" if repeat else first, when, today, line): return decline(question.replace("todo: ", f"todo in {file}: ") if file else question)
+        if question := days_doubt(english or first) or doubt("" if repeat else english or first, when, today, line):
+            return decline(question.replace("todo: ", f"todo in {file}: ") if file else question)
         if not when and not repeat and (said := day_within(first, today)):
             whole = f"todo{f' in {file}' if file else ''}: {f'[#{letter}] ' if letter else ''}{said}{f' {tags[0].strip()}' if tags else ''}"
             return decline(f"A day stands among the words. Did you mean “{whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are.")
@@ -320,7 +305,14 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
                 else "note: the fig is wrapped"))
     if file and tail_file: title = f"{title} in {tail_file}"             # named twice: the first one is the place
     file = file or tail_file or "inbox.org"
-    return capture_call(with_priority(title, letter, file), kind, file, body, when, repeat)
+    proposal = capture_call(with_priority(title, letter, file), kind, file, body, when, repeat)
+    return with_dates(proposal, apart) if apart else proposal
+
+# %% ../../nbs/reflex/captures.ipynb #730c9626
+def with_dates(proposal: dict, apart: Apart) -> dict:
+    "The call of a capture with the dates that were typed in the manner of Org as arguments."
+    payload = proposal["payload"]
+    return {**proposal, "payload": {**payload, "args": {**payload["args"], **apart.dates}}} if payload["action"] == "CALL" else proposal
 
 # %% ../../nbs/reflex/captures.ipynb #2f34f033
 def capture_call(title: str, kind: str, file: str, body: str | None, when: When | None, repeat: str = "") -> dict:

@@ -156,6 +156,7 @@ _A_TASK = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do|reminder|appointment)\s*(
 _KIND_OF_ITEM = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do)\s+(?=\S)", re.I)
 _ITEM_AT = Regex(r"(?:add|put|write)\s+(?:(?:an?\s+)?(?:new\s+)?(?:item|box)\s+(?:to|on|onto|under|below)\s+([^:\n]{1,200}?)"
                  r"|(?:to|on|onto)\s+((?:(?:the|my|our)\s+)?[^:\n]{1,200}\blist))\s*:\s+(.+)", re.I)
+_ROW = Regex(r"(?:add|append|write|insert|put)\s+(?:an?\s+|the\s+)?(?:new\s+)?(?:table\s+)?row\s+(?:to|in|into|under)\s+(?:the\s+table\s+(?:of|in|under)\s+)?([^:\n]{1,200}?)(?:\s+table)?\s*:\s+(.+)", re.I)
 _SOME_LIST = Regex(r"(?:my|the|our|a)\s+list", re.I)
 _CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s+(.+?)\s+off(?:\s+(?:(?:of|in|on|from)\s+)?(.+))?|tick\s+(.+)", re.I)
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
@@ -177,6 +178,7 @@ def is_a_day(where: str, today: date) -> bool:
 # %% ../../nbs/reflex/commands.ipynb #4b52988f
 def text_command(text: str) -> list[Command] | dict | None:
     "add to X: …, append “…” to X"
+    if row := _ROW.fullmatch(text): return [Command("body", object_of(row[1]), "add a row to the table of {}", {"text": row[2].strip(), "row": True})]
     found = _APPEND.fullmatch(text)
     if _ITEM_AT.fullmatch(text) and not (found and _SOME_LIST.fullmatch(found[1])): return None            # a list has items, and no lines
     if found:
@@ -254,7 +256,8 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
     if _SEVERAL.match(plain):
         return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is "
                        "overdue, all open tasks, find …")
-    for form in (lambda t: text_command(text), lambda t: under_command(text, request.today), place_archive,
+    kept = request.text.strip().replace("’", "'") if ": " in text else text               # to x: tea now. What is to be written keeps all of its words
+    for form in (lambda t: text_command(kept), lambda t: under_command(kept, request.today), place_archive,
                  lambda t: pause_command(t, request.today), lambda t: resume_command(t, request.today),
                  lambda t: skip_command(t, request.today),
                  lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,

@@ -31,6 +31,7 @@ _BY_HOURS = Regex(r"(postpone|delay|defer|snooze|push|put|move|shift|bring|pull|
 _DATE_OF = Regex(r"^(?:the\s+)?(?:time|hour|day|date|start)\s+of\s+(?=\S)", re.I)
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
 _NOT_YET = Regex(r"schedule\s+an?\s|put\s.*\s(?:in|into|on|to)\s+(?:my|the|our)\s+(?:calendar|agenda|diary)\s", re.I)
+_STATED = Regex(r"(?<!\S)(?:is|are|was|were|has|have|had|got|will|starts?|begins?|ends?)\s", re.I)
 _JOINTS = "to|until|till|for|on|onto|at|by|from"
 
 # %% ../../nbs/reflex/datecommands.ipynb #28a8d8f3
@@ -96,6 +97,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
         return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
+    if _STATED.match(rest): return None                             # the shift is off on saturday
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today, rest)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today, rest)]
     if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
@@ -103,6 +105,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
         and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())):
         return [Command("date", object_of(by[1]), f"move {{}} by {count} {by[3].lower()}",
                         {"by": (count, UNITS[by[3].lower()]), "kind": ""}, "open")]
+    if _STATED.search(rest): return None                            # the shift on saturday is cancelled
     if verb in LATER | {"reschedule"}: return decline(f"To which day? For example: {verb} {object_of(rest)[:60]} to friday")
     if verb == "schedule": return decline("For which day? For example: schedule dentist for friday 9:30-10:30")
     return None

@@ -284,7 +284,7 @@ def read_day(text: str | tuple[str, ...], today: date, *, nearest: bool = False)
     if not words or len(words) > LONGEST: return None
     for form in DAY_FORMS:
         if (day := form(words, today, nearest)) is not None: return day
-    if words[0] in WEEKDAY and len(words) > 1 and (day := read_day(words[1:], today, nearest=nearest)):
+    if words[0] in WEEKDAY and len(words) > 1 and words[1] not in WEEKDAY and (day := read_day(words[1:], today, nearest=nearest)):
         if day.weekday() == WEEKDAY[words[0]]: return day
         raise NoSuchDate(f"{say_day(day)[len(WEEKDAYS[day.weekday()]) + 1:]} is a {WEEKDAYS[day.weekday()]}, not a "
                          f"{WEEKDAYS[WEEKDAY[words[0]]]}.")

@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 
 # %% auto #0
 __all__ = ['ORG_NAMES', 'ACTS', 'day_and_hour', 'propose_move', 'has_open_box', 'list_in', 'plain_list', 'propose_item',
-           'propose_under', 'propose_show', 'propose_tags', 'as_spelled', 'with_counter', 'as_item', 'propose_field',
-           'carry_out', 'into_file', 'is_top', 'propose_title']
+           'propose_under', 'propose_show', 'propose_tags', 'as_spelled', 'with_counter', 'as_item', 'table_at_the_end',
+           'cells_of', 'as_row', 'add_text', 'propose_field', 'of_line', 'carry_out', 'into_file', 'is_top',
+           'propose_title']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -174,6 +175,41 @@ def as_item(outline: Outline, node: Node) -> str:
     sign = plain_list(outline, node) if outline.format == "markdown" else ""
     return f"{sign} " if sign else ""
 
+# %% ../../nbs/reflex/editcalls.ipynb #80860b9b
+_ROWS = Regex(r"[ \t]*\|.*\|[ \t]*")
+_RULE = Regex(r"[\s|:+-]+")
+
+def table_at_the_end(outline: Outline, node: Node) -> list[str]:
+    "The lines of the table in which the own text of `node` ends; empty where it ends otherwise."
+    below = next((child.start for child in outline.children(node)), node.end)
+    lines, found = outline.text[node.body_start:below].rstrip().split("\n"), []
+    while lines and _ROWS.fullmatch(lines[-1].rstrip("\r")): found.insert(0, lines.pop().rstrip("\r"))
+    return [] if inside(outline.dead, below - 1) else found
+
+def cells_of(row: str) -> list[str]:
+    "The cells of a row as they stand there."
+    return row.strip().strip("|").split("|")
+
+def as_row(text: str, table: Sequence[str]) -> str:
+    "`text` as a row like the last one of a table, as wide where that goes; empty when it has another number of parts."
+    parts = [part.strip() for part in (text.strip().strip("|").split("|") if "|" in text else re.split(r"[;,]\s+", text.strip()))]
+    cells = next((cells_of(row) for row in reversed(table) if not _RULE.fullmatch(row)), [])
+    if len(parts) != len(cells): return ""
+    wide = lambda part, cell: part.rjust(len(cell) - 2) if cell[:2] == "  " and cell.strip() and cell[-2:] != "  " else part.ljust(len(cell) - 2)
+    return f"{table[-1][:len(table[-1]) - len(table[-1].lstrip())]}| {' | '.join(map(wide, parts, cells))} |"
+
+def add_text(command: Command, place: Place, around: Surroundings) -> dict:
+    "The proposal to put a text below a heading: a line, an item of the list, or a row of the table in which its text ends."
+    (outline, node), text = node_at(place, around), command.args["text"]
+    table = table_at_the_end(outline, node)
+    row = as_row(text, table) if table else ""
+    if command.args.get("row") and not row:
+        columns = [cell.strip() for cell in cells_of(table[0])] if table else []
+        return decline(f"The table of {name_of(place, around)} has the columns {', '.join(columns)}, so a row has {len(columns)} parts, with commas between them. For example: add a row to {object_of(command.target)}: {', '.join('…' for _ in columns)}"
+                       if table else f"{name_of(place, around)} does not end in a table, so nothing was done. A line of text: add to {object_of(command.target)}: {text[:80]}")
+    if row: return call("org-edit-body", replace(command, said="add a row to the table of {}"), place, around, text=row, mode="append")
+    return call("org-edit-body", command, place, around, text=as_item(outline, node) + text, mode="append")
+
 # %% ../../nbs/reflex/editcalls.ipynb #e7f0fbb4
 def propose_field(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "The tools that change title, properties and text, and the one that archives."
@@ -184,7 +220,7 @@ def propose_field(command: Command, place: Place, around: Surroundings, today: d
         case "body":
             if place.kind == "task":
                 return decline(f"{name_of(place, around)} is a task in a list, and I put no text below one. Nothing was done. To put it there as a task: add a subtask to {object_of(command.target)}: {args['text'][:80]}")
-            return call("org-edit-body", command, place, around, text=as_item(*node_at(place, around)) + args["text"], mode="append")
+            return add_text(command, place, around)
         case "archive": return call("org-archive", command, place, around, archive=archive_name(place.file))
 
 # %% ../../nbs/reflex/editcalls.ipynb #e4064419
@@ -192,9 +228,20 @@ ACTS: dict[str, Callable[[Command, Place, Surroundings, date], Outcome]] = {
     "state": propose_state, "date": propose_date, "undate": propose_date, "move": propose_move, "item": propose_item, "under": propose_under, "show": propose_show,
     "priority": propose_priority, "tags": propose_tags, **dict.fromkeys(("rename", "property", "body", "archive"), propose_field)}
 
+# %% ../../nbs/reflex/editcalls.ipynb #3937e600
+def of_line(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
+    "What becomes of a command for the line of a list that has a date: another date, or the section around it, or why it cannot be done."
+    outline, node = node_at(place, around)
+    if command.verb == "show": return carry_out(command, next(each for each in places_of(outline) if each.line == node.line), around, today)
+    if command.verb == "date" and not command.args.keys() & {"pause", "skip", "resume"} and command.args["kind"] != "deadline": return propose_date(command, place, around, today)
+    name = name_of(place, around)
+    return decline(f"{name[:1].upper()}{name[1:]} is a line of text and no task, so nothing was done. I can move its date, for example: move {object_of(command.target) or 'it'} to friday. "
+                   "Anything else is changed in your editor; a task of its own can be marked and archived: todo …")
+
 # %% ../../nbs/reflex/editcalls.ipynb #61844617
 def carry_out(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "The proposal for a command whose heading is known; a message when it cannot be done."
+    if place.kind == "line": return of_line(command, place, around, today)
     if place.kind == "file" and command.verb not in ("show", "item", "under", "property", "tags"): return into_file(command, place, around, today)
     return ACTS[command.verb](command, place, around, today)
 

@@ -160,7 +160,7 @@ _OPEN_TASKS = (
     (r"(?:zeige?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen? )?aufgaben", "all open tasks"),
     (r"(?:(?:ist|gibt es|habe ich) (?:et)?was überfällig(?:es)?|was (?:ist|war) (?:alles )?überfällig|überfällig(?:e aufgaben)?|was habe ich (?:vergessen|verpasst))", "what is overdue"),
     (r"(?:was ist (?:am |das )?(?:wichtig|dringend|wichtigsten?|dringendsten?)|(?:wichtige|dringende) aufgaben|welche aufgaben sind (?:wichtig|dringend))", "what is most important"),
-    (r"(?:welche|alle) aufgaben warten|was wartet(?: noch)?|(?:worauf|auf wen|auf was) warten? (?:ich|wir)", "what am I waiting for"),
+    (r"(?:welche|alle) aufgaben warten|was wartet(?: noch)?|(?:worauf|auf wen|auf was) warten? (?:ich|wir)(?: noch| gerade| alles)*", "what am I waiting for"),
     (r"(?:offene )?aufgaben (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "tasks for {what}"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:offenen? )?aufgaben (?:für|zu|zum|zur|vom|von|bei|beim|im) (?P<what>.+)", "what is left for {what}"),
@@ -202,6 +202,7 @@ _NOTES = (
     (r"was (?:fehlt|muss)(?: noch| alles)* (?:auf|von) (?:der |meiner |unserer )?(?P<place>\w*liste)", "what is left on the {place}"),
     (r"(?:was|wie viel) (?:steht|ist|stehen|sind) (?:noch )?auf (?:der|meiner|unserer) (?P<place>\w*liste)", "what is on the {place}"),
     (r"was (?:fehlt|steht|ist|stehen|muss)(?: noch| alles)* (?:auf|von) (?:der |meiner |unserer )?(?P<place>\w*liste)", "what is on the {place}"),
+    (r"(?:zeige?(?: mir)? )?(?:die|meine|unsere) liste", "show the list"),
     (r"(?:die |meine |unsere )?(?P<place>\w{3,30}liste)", "what is on the {place}"),
     (r"was (?:ist|steht|liegt) (?:in|im) (?:meinem |meiner |dem |der )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
     (r"(?:zeige?(?: mir)? )?(?:(?:alle |offene |meine )*aufgaben|(?:alle |meine )*notizen) (?:mit dem|unter dem|mit) (?:tag|stichwort|schlagwort) #?(?P<words>[\w@%]+)", "tag:{words}"),
@@ -241,7 +242,7 @@ _ENDINGS = (
     (r"(?P<what>.+?) (?:verschieben|verlegen) (?:auf|nach) (?P<to>.+)", "reschedule {what} to {to}"),
     (r"(?:markiere? )?(?!ich )(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
     (r"(?P<what>.+?) auf (?:die|meine|unsere) (?P<place>\w*liste)(?: setzen| schreiben)?", "add {what} to the {place}"),
-    (rf"(?P<what>(?!(?:ich|wir|er|sie|es|was|wer|wie|wo|wann|warum)\b)(?:(?!(?:ist|sind|wurde|hat|habe)\b)[\w-]+ ){{0,2}}(?!(?:ist|sind)\b)[\w-]+?) (?:(?:ist|sind|wurde|wurden) )?(?:schon |bereits )?{_DONE_IT}", "I have sent {what}"))
+    (rf"(?P<what>(?!(?:ich|wir|er|sie|es|was|wer|wie|wo|wann|warum)\b)(?:(?!(?:ist|sind|wurde|hat|habe)\b)[\w-]+ ){{0,2}}(?!(?:ist|sind|hat|haben|habe)\b)[\w-]+?) (?:(?:ist|sind|wurde|wurden) )?(?:schon |bereits )?{_DONE_IT}", "I have sent {what}"))
 
 # %% ../../nbs/reflex/german.ipynb #7baf9f6a
 _ASKED = (r"(?!(?:was|wer|wo|wie|wann|warum|wieso|weshalb|welche[rsn]?|ist|sind)\b|(?:habe?|haben|hat|kann|können|soll|sollen) (?:ich|wir|er|sie|man)\b"

@@ -35,12 +35,17 @@ WORDS = dict(pair.split(":") for pair in (
     "zwei:two drei:three vier:four fünf:five sechs:six sieben:seven acht:eight neun:nine zehn:ten ersten:1st zweiten:2nd dritten:3rd "
     "nächste:next nächsten:next nächster:next nächstes:next übernächste:overnext übernächsten:overnext kommende:next kommenden:next "
     "diese:this diesen:this dieser:this dieses:this letzte:last letzten:last letzter:last letztes:last vergangene:last vergangenen:last "
-    "jeden:every jede:every jedes:every alle:every täglich:daily wöchentlich:weekly monatlich:monthly jährlich:yearly").split())
+    "jeden:every jede:every jedes:every alle:every täglich:daily wöchentlich:weekly monatlich:monthly jährlich:yearly "
+    "montags:every-monday dienstags:every-tuesday mittwochs:every-wednesday donnerstags:every-thursday freitags:every-friday samstags:every-saturday sonnabends:every-saturday sonntags:every-sunday und:and "
+    "erste:1st zweite:2nd dritte:3rd vierte:4th vierten:4th").split())
 _PHRASES = (
     (Regex(r"\b(\w+) ((?:working )?days?|weeks?|months?) vor (?=\S)"), r"\1 \2 before "),
     (Regex(r"\bvor ([\w-]+) (days|weeks|months|years)\b"), r"\1 \2 ago"),
     (Regex(r"\bend (?:the )?(week|weekend|month|year)\b"), r"end of the \1"),
     (Regex(r"\bevery (1st|2nd|3rd|\d\d?)\.? the month\b"), r"every \1 of the month"),
+    (Regex(r"\bevery (1st|2nd|3rd|4th|last) (\w+day) (?:in|the) month\b"), r"every \1 \2 of the month"),
+    (Regex(r"\bevery every\b"), "every"),
+    (Regex(r"\bon day before (?=\S)"), "1 day before "),
     (Regex(r"\bovernext week\b"), "week after next"),
     (Regex(r"\btoday evening\b"), "this evening"),
     (Regex(r"\btoday (morning|afternoon)\b"), r"this \1"),
@@ -79,13 +84,14 @@ def in_english_days(text: str) -> str | None:
 
 # %% ../../nbs/reflex/germandays.ipynb #9447e8c3
 _SOON = Regex(r"in \w+ (?:hours?|minutes?)")               # no day, and the grammar says why that is not enough
+_NOT_ONE = Regex(r"every (?:1st|2nd|3rd|4th|last) \w+day of the month(?: at .{1,20})?|every \w+day(?:(?: and)?(?: every)? \w+day)+(?: at .{1,20})?")          # neither can be the date of one task
 
 def as_when(text: str, today: date) -> str | None:
     "The English for a German date on which something is to be done, or for how often."
     said = in_english_days(text) if text.strip() else None
     if said is None: return None
     words = words_of(said)
-    if _SOON.fullmatch(said): return said
+    if _SOON.fullmatch(said) or _NOT_ONE.fullmatch(said): return said
     try:
         return (next((" ".join(phrase) for phrase in (words, ("on", *words))[:1 + any(word[0].isalpha() for word in words)]
                       if read_when(phrase, today) or read_repeat(phrase, today)), None)

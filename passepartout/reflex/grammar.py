@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['offered_before', 'which_of_two', 'completed', 'read_as', 'from_now', 'from_day', 'clock', 'several_questions',
-           'of_models', 'understand', 'meant_by', 'in_vain', 'there_already', 'not_understood', 'exact_form']
+           'of_models', 'understand', 'meant_by', 'in_vain', 'no_task', 'there_already', 'not_understood', 'exact_form']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
 import re
@@ -165,6 +165,16 @@ def in_vain(better: str, request: Request, around: Surroundings) -> bool:
     tried = with_fallback(lambda around: edit(Request.of(better, request.today), around), around)
     return isinstance(tried, dict) and " called “" in str(tried["payload"].get("text", "")) and tried["payload"]["text"].startswith(("No", "Nothing"))
 
+# %% ../../nbs/reflex/grammar.ipynb #8db77e0c
+_OF_A_TASK = Regex(r"(?:done|cancel|skip)\s+([^;:\"“”]{1,80})", re.I)
+
+def no_task(better: str, request: Request, around: Surroundings) -> str | None:
+    "What is told of the line of a list that `better` would set to done or give up; `None` where it means no such line."
+    if not _OF_A_TASK.fullmatch(better): return None
+    tried = with_fallback(lambda around: edit(Request.of(better, request.today), around), around)
+    text = str(tried["payload"].get("text", "")) if isinstance(tried, dict) else ""
+    return text if " is a line of text and no task" in text else None
+
 # %% ../../nbs/reflex/grammar.ipynb #2c5c1e02
 def there_already(better: str, request: Request, around: Surroundings) -> str | None:
     "The offer of the day for what is there already, in the place of `better`, a new task of that title; `None` where nothing is, or more than one."
@@ -191,6 +201,7 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
         return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
     better = spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
                                                     if (found := suggestion(Request.of(english, request.today)))), None)
+    if better and (line := no_task(better, request, around)): return line
     if better and not in_vain(better, request, around):
         if known := there_already(better, request, around): return known
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."

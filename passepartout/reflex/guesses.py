@@ -18,7 +18,7 @@ from .commands import STATE_WORDS, read_command
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import read_when, split_when
-from .doubts import days_at_the_end, doubt, in_turns, on_each_day
+from .doubts import days_at_the_end, doubt, foreign_day, in_turns, on_each_day
 from .lookups import Outcome, Question, Surroundings
 from .agendas import agenda
 from .journals import journal
@@ -47,7 +47,7 @@ _STATED = Regex(r"(?!(?:what|who|whos|whose|how|is|are|was|when|where|why|there|
                 r"|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+"
                 r"|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
 _PAST = frozenset("out back over took did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
-                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled".split())
+                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled answered replied submitted corrected graded transferred forwarded delivered handed received".split())
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to"
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
@@ -62,8 +62,9 @@ _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the
 _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?:now\s+)?(due|scheduled|planned)\s+(?:on\s+|for\s+|by\s+)?(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:should|ought\s+to|want\s+to|wanted\s+to|need\s+to|(?:have\s+)?got\s+to|gotta|have\s+to|must|better|had\s+better)\s+(?:still\s+|really\s+|also\s+)*(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _IS_ON = Regex(r"(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?=\S)", re.I)
-_WITHOUT_ME = Regex(r"(\w+)(?:\s+(?:out|back|up|in|off|down|away))?\s+(?:the|my|our)\s+(.{2,80})", re.I)
+_WITHOUT_ME = Regex(r"(\w+)(?:\s+(?:out|back|up|in|off|down|away))?\s+(?:(?:the|my|our)\s+|(?=\w{2,30}['’]s\s))(.{2,80})", re.I)
 _HAPPENED = Regex(r"(?!.*\s(?:is|are|was|were|been|be|i|we|has|have|had)\s)(?!(?:what|who|when|it|that|this|i|we|you|he|she|they|not|nobody|nothing|no)\b)(?:the\s+|my\s+|our\s+)?([^,:;]{2,60}?)\s+(?:already\s+|just\s+)?(\w+)(?:\s+already)?", re.I)
+_PARTICLE = Regex(r"(?<=ed)\s+(?:up|off|in|down|away|back|out)$", re.I)
 _ALSO = frozenset("out back over did read made gave wrote brought ready written took".split())         # ends other sentences as well
 _REMINDED = Regex(r"^(?:please\s+)?(?:remind\s+(?:me|us)\s+(?:to|about|of)|(?:i|we)\s+(?:(?:still|also|really)\s+)?(?:(?:need|have|want|ought)\s+to|must|should))\s+", re.I)
 _GOES_ON = frozenset("of to until till and or - – bis is are was were will would works suits".split())
@@ -84,11 +85,11 @@ def stated(request: Request) -> str | None:
     if (found := _NOT_THEN.fullmatch(line)) and {found[2].lower(), found[3].lower()} <= {*WEEKDAY, *NAMED}: return f"move {found[1]} to {found[2]}"
     if found := _PUT_OFF_BY.fullmatch(line): return f"postpone {found[1]} by {found[2]}"
     if found := _DAY_NOW.fullmatch(line): return f"move {found[1]} to {found[2]} at {found[3]}"
-    if found := _PUT_OFF.fullmatch(line): return f"move {found[1]} to {found[2].removeprefix('on ')}"
+    if (found := _PUT_OFF.fullmatch(line)) and (" is now " not in line.lower() or any(read_when((*head, *words_of(found[2])), request.today) for head in (("on",), ("today",), ("today", "at")))): return f"move {found[1]} to {found[2].removeprefix('on ')}"
     if (found := _CALLED_OFF.fullmatch(line)) and read_span(words_of(when := found[2] or found[4]), request.today): return f"skip {found[1] or found[3]} {when}"
     if found := _GIVEN_UP.fullmatch(line): return f"cancel {found[1]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
-    if (found := _HAPPENED.fullmatch(line)) and found[2].lower() in _PAST - _ALSO and not _DOUBTFUL.search(line): return f"done {found[1]}"
+    if (found := _HAPPENED.fullmatch(_PARTICLE.sub("", line))) and found[2].lower() in _PAST - _ALSO and not _DOUBTFUL.search(line): return f"done {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
     if not (found := _STATED.fullmatch(line)) or _DOUBTFUL.search(line): return None
@@ -112,8 +113,10 @@ def dated_task(request: Request) -> str | None:
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
+    if english := foreign_day(" ".join(words)): return f"todo {english}" if split_when(english, request.today)[1] else None
     if named := words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
-    if few := on_each_day(days_at_the_end(" ".join(words))) or in_turns(" ".join(words), request.today): return few
+    if few := on_each_day(line := days_at_the_end(" ".join(words))) or in_turns(" ".join(words), request.today): return few
+    if not _TOLD_OF_ONESELF.match(line) and (few := on_each_day(line, weekly=False)): return few
     letter, bare = take_priority(" ".join(words))
     if letter and any(repeated_parts(bare, request.today)[2:]): return f"todo {' '.join(words)}"
     for size in range(min(6, len(words) - 1), 0, -1):
@@ -125,6 +128,7 @@ def dated_task(request: Request) -> str | None:
             return f"todo {_REMINDED.sub('', ' '.join(words[size:]))} {head}"
     if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
         words[-2:] = ["at", *words[-2:]]
+    if not _TOLD_OF_ONESELF.match(line) and not STATEMENT.search(line) and str(doubt(line, None, request.today)).startswith("Which day do you mean"): return f"todo {line}"
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
     if (said := _IS_ON.match(" ".join(words))) and title == said[0].strip(): return f"todo {said[1]} {' '.join(words)[said.end():]}"
     if title and (STATEMENT.search(title) or _NO_TITLE.fullmatch(title)): return None
@@ -136,7 +140,8 @@ def dated_task(request: Request) -> str | None:
     return f"todo {' '.join(words)} today" if title and when and when.clock and not STATEMENT.search(title) and not doubt(title, when, request.today) else None
 
 # %% ../../nbs/reflex/guesses.ipynb #c19ed884
-_TOLD_OF_ONESELF = Regex(r"(?:(?:today|tonight|yesterday|this\s+\w+),?\s+)?(?:i|we|he|she|they)(?:['’](?:m|re|s|ve|d)\b|\s+(?:am|are|is|was|were|have|had|has|did|feel|felt|ran|met|saw|went|ate|slept|swam|drove|spent|got|found|made|took|bought|spoke|talked|had|\w{2,}ed)\b)(?!\s+(?:to|going|meeting|seeing|got\s+to)\b)", re.I)
+_TOLD_OF_ONESELF = Regex(r"(?:(?:today|tonight|yesterday|this\s+\w+),?\s+)?(?:i|we|he|she|they)(?:['’](?:m|re|s|ve|d)\b|\s+(?:am|are|is|was|were|have|had|has|did|feel|felt|ran|met|saw|went|ate|slept|swam|drove|spent|got|found|made|took|bought|spoke|talked|had|\w{2,}ed)\b)(?!\s+(?:to|going|meeting|seeing|got\s+to)\b)"
+                          r"|(?:wrote|ran|went|met|saw|swam|slept|ate|drove|spent|walked|talked|finished|worked|cleaned|cooked|visited|played|watched|asked|corrected|graded|submitted)\s", re.I)
 _TOLD_OF_OTHERS = Regex(r"(?:(?:today|yesterday|this\s+\w+),?\s+)?(?:(?:the|my|our)\s+)?[\w'’-]+\s+(?:\w{2,}(?<!ne)ed|was|were|had|came|went|said|gave|sent|told|wrote|rang|left|won|lost|died|met)\b", re.I)
 _OVER = frozenset("yesterday ago last".split())
 

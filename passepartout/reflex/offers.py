@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/reflex/offers.html.md"""
 
 # %% auto #0
 __all__ = ['TODO_OR_NOTE', 'UNHEARD', 'EACH_LINE', 'MOST_LINES', 'LONGEST_LINE', 'WHICH', 'EITHER', 'taken_up', 'fit_to_be_each',
-           'as_tasks', 'says_only_yes', 'says_no', 'words_kept', 'says_only_when', 'at_another_time', 'filled_in']
+           'as_tasks', 'says_only_yes', 'says_no', 'words_kept', 'says_only_when', 'at_another_time', 'in_that_time',
+           'filled_in']
 
 # %% ../../nbs/reflex/offers.ipynb #14c8f9ff
 import re
@@ -15,7 +16,8 @@ from datetime import date
 
 from ..lazy import Regex
 from .captures import Request, capture_head, say
-from .dates import NAMED, WEEKDAY, NoSuchDate, words_of
+from .dates import NAMED, ORDINAL, WEEKDAY, NoSuchDate, calendar_span, shifted, words_of
+from .doubts import doubt
 from .germandays import in_english_days
 from .lookups import ENDING, Surroundings
 from .reminders import is_only_a_time
@@ -25,7 +27,7 @@ from .whens import day_of_time, read_hours
 
 # %% ../../nbs/reflex/offers.ipynb #07246f32
 _OFFERED = Regex(r"Did you mean “([^\n]+)”\? Say “yes”")
-_YES = frozenset("yes please|yes thanks|yes thank you|please do|sure thing|ja bitte|ja gern|gern|gerne|mach das|yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja".split("|"))
+_YES = frozenset("yes please|yes thanks|yes thank you|please do|sure thing|ja bitte|ja gern|gern|gerne|mach das|yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja|oui|sí".split("|"))
 _KEEPS = {"note it": "note:", "save it as a note": "note:", "make it a note": "note:", "make it a task": "todo", "make that a task": "todo", "make it a todo": "todo", "add it as a task": "todo", "todo": "todo", "task": "todo", "a task": "todo", "as a task": "todo", "as a todo": "todo", "note": "note:", "a note": "note:",
           "as a note": "note:", "keep it": "note:", "keep": "note:", "keep it as a note": "note:", "keep it as a task": "todo",
           "save it": "note:", "aufgabe": "todo", "als aufgabe": "todo", "eine aufgabe": "todo", "notiz": "note:", "als notiz": "note:", "eine notiz": "note:"}
@@ -107,6 +109,10 @@ _ENDED = Regex(r"(?<!\s)(?:\s|,)+(?:i\s+mean|i\s+meant|instead|rather|please|bit
 def at_another_time(offer: str, said: str, today: date) -> str | None:
     "The `offer`, a sentence, with the day or hour that was `said` to it; `None` for other words, and for an offer that is no task and has no time."
     said = _ENDED.sub("", _BEGUN.sub("", said.strip(), 1).rstrip("?!. "), 1)
+    vague = _MEANT_BY.match(doubt(offer.partition(" ")[2], None, today) or "") if offer.split(" ")[0].rstrip(":") == "todo" else None
+    if vague and says_only_when(said, today):                         # todo clean the cellar this weekend: saturday
+        head, found, tail = offer.lower().rpartition(vague[1].lower())
+        return f"{offer[:len(head)]}{in_that_time(vague[1], said, today)}{offer[len(head) + len(found):]}"
     said, words = f"at {said}" if re.fullmatch(r"1?\d|2[0-3]", said) else said, offer.split()
     from_word = lambda fits: next((n for n in range(1, len(words)) if fits(" ".join(words[n:]))), len(words))
     hour = lambda text: read_hours(words_of(text)) is not None
@@ -122,12 +128,33 @@ def at_another_time(offer: str, said: str, today: date) -> str | None:
     head = words[:at - (words[at - 1] in _LEADS)] if first in _LEADS and not (first == "at" and words[at - 1] in _MOVES) else words[:at]
     return " ".join([*head, left if first == "at" and head[-1] in _MOVES else said, *(() if hour(said) or both else words[clock:])])
 
+# %% ../../nbs/reflex/offers.ipynb #3ba5bdc6
+def in_that_time(vague: str, said: str, today: date) -> str:
+    "The day `said` as a date within the time that was `vague`; `vague` itself where it can be none of that; as it is where it says more than a number or a weekday."
+    words, asked = [word for word in words_of(said) if word not in ("on", "the", "am", "den")], words_of(vague)
+    number = ORDINAL.fullmatch(words[0]) if len(words) == 1 else None
+    day = WEEKDAY.get(in_english_days(words[0]) or words[0]) if len(words) == 1 else None
+    if number is None and day is None: return said
+    bare = asked[asked[0] in _LEADS_A_MONTH:]
+    try: first, last = calendar_span(words_of(in_english_days(" ".join(bare)) or " ".join(bare)), today) or (today, today)
+    except NoSuchDate: first, last = today, today
+    if last < today: first, last = shifted(first, 1, "year"), shifted(last, 1, "year")
+    days = [each for n in range((last - first).days + 1) if (each := shifted(first, n, "day")) and (each.weekday() == day if number is None else each.day == int(number[1]))]
+    if first == last: return vague if number and not number[2] else f"on {said}" if number else said
+    return f"{'by' if asked[0] in _UNTIL else 'on'} {days[0]}" if len(days) == 1 else vague
+
+_A_NUMBER = Regex(r"(?:(?:on|the|am|den)\s+)*\d{1,2}", re.I)
+_UNTIL = frozenset("by before until till bis".split())
+_LEADS_A_MONTH = _UNTIL | {"in", "during", "im"}
+
 # %% ../../nbs/reflex/offers.ipynb #46a6401a
 def filled_in(request: Request, around: Surroundings) -> str | None:
     "The sentence before together with what it lacked, if the last answer asked for that; `None` otherwise."
     if not around.earlier or "\n" in request.text or not 0 < len(request.text) <= 200: return None
     (asked, answered), today = around.earlier[-1], request.today
-    whole = (filled_in(Request.of(asked, today), replace(around, earlier=around.earlier[:-1])) or asked).strip().rstrip("?!. ")
+    before, request_before = replace(around, earlier=around.earlier[:-1]), Request.of(asked, today)
+    taken = taken_up(request_before, before) if " ".join(request_before.words) in _YES else None                  # yes, and then: which day?
+    whole = (filled_in(request_before, before) or taken or asked).strip().rstrip("?!. ")
     said, leads = request.text.strip().rstrip("?!. "), words_of(request.text)[:1]
     if answered.startswith("What shall the "): return f"{whole.rstrip(':')}{': ' if answered.startswith('What shall the note') else ' '}{said}"
     if answered.startswith("Remind you of what?"): return f"{whole} {said}" if _LEADS & set(leads) else f"{whole} to {said}"
@@ -135,9 +162,11 @@ def filled_in(request: Request, around: Surroundings) -> str | None:
         until = re.sub(r"^(?:until|till)\s+", "", in_english_days(said) or said, flags=re.I)
         try: return f"{whole} until {until}" if read_span(words_of(until), today) else None
         except NoSuchDate: return f"{whole} until {until}"
-    if not leads or not says_only_when(said, today): return None
-    if vague := _MEANT_BY.match(answered):
+    vague = _MEANT_BY.match(answered)
+    if not leads or not (says_only_when(said, today) or vague and _A_NUMBER.fullmatch(said)): return None
+    if vague:
         head, found, tail = whole.lower().rpartition(vague[1].lower())
+        said = in_that_time(vague[1], said, today)
         return f"{whole[:len(head)]}{said}{whole[len(head) + len(found):]}" if found else None
     if (joint := next((joint for start, joint in _LACKS.items() if answered.startswith(start)), None)) is None: return None
     if leads[0].isdigit() and len(request.words) > 1 and request.words[1] in (*NAMED, *WEEKDAY): said = f"at {said}"

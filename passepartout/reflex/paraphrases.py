@@ -18,6 +18,9 @@ _NOW = r"(?: (?:now|today|next|first|right now|for today|this morning|this eveni
 _DUE = (
     (rf"what(?:'s| is| should be)? (?:on my plate|up|the plan|my plan|going on|the schedule|my schedule){_NOW}", "what is due today"),
     (r"(?:what's|what is) (?:my|the) (?:plan|schedule) for (?P<what>.+)", "what is due {what}"),
+    (r"(?P<what>.{2,60}?) (?:is )?due when", "when is {what} due"),
+    (r"(?:what|which) (?P<what>(?!(?:tasks?|todos?|notes?|files?|pages?|days?|weeks?|hours?|items?|things?|deadlines?|appointments?|meetings?|events?|reminders?)\b)\w{3,20}?)s? (?:do|have|must) (?:i|we) (?:have |got |work )?(?P<when>(?:this|next) (?:week|month)|today|tomorrow|on \w+day)", "when is {what} {when}"),
+    (r"(?:what|who|which (?:notes?|pages?|files?)) cites? (?P<what>.{2,60})", "find {what}"),
     (r"(?:the |my |our )?(?:plan|schedule|programme?) (?:for|of) (?P<what>.+)", "what is due {what}"),
     (r"what (?:should|shall|can|do) (?:i|we) (?:need to )?(?:focus on|work on|tackle|concentrate on|take care of|do first|start with"
      rf"|begin with){_NOW}", "what is due today"),
@@ -89,7 +92,7 @@ _CHANGED = (
      r"|tomorrow|today|next week|\d{1,2}\.\d{1,2}\.?(?:\d{2,4})?)", "move {words} to {when}"),
     (r"(?P<what>.{2,60}?) (?:should|has to|needs to|must) (?:be|go|move) (?:on |to |at )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow|[\d:.]{1,5}(?: ?[ap]m)?)(?: instead)?", "move {what} to {when}"),
     (r"(?!.+ (?:is|are|was) )(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "reschedule {what} at {when}"),
-    (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:(?:is|are) )?(?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
+    (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:(?:is|are) )?(?:on |to |by )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
     (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
     (r"deadline (?!of |for |is )(?P<what>.{2,80}?),? (?:(?:on|by) )?(?P<when>(?:next )?\w+day|tomorrow|today|\d{1,2}\.? [a-z]{3,9}|[a-z]{3,9} \d{1,2}|\d{4}-\d\d-\d\d)", "set the deadline of {what} to {when}"),
     (r"(?:change|move|set|shift) (?:the )?(?:time|date|day|start|hour) (?:of|for) (?P<what>.{2,80}?) to (?P<when>.{1,60})", "move {what} to {when}"),

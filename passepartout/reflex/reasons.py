@@ -246,7 +246,8 @@ def to_copy(request: Request, line: str) -> dict | None:
 # %% ../../nbs/reflex/reasons.ipynb #a1193ebe
 REPORTED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|delete|remove|erase|archive|show|list|find|search|hide)\b)(?!.*\b(?:that|which|what|who|everything|all)\s+(?:is|are|was|were|has\s+been)\b)"
                  r"(.{2,80}?)\s+(?:is|are|was|were|has\s+been)\s+(?:now\s+|already\s+|all\s+)?(?:done|finished|completed|(?:due|planned|scheduled|moved|postponed)\s+.{2,40})"
-                 r"|(?:buy|pick\s+up|get\s+(?!it\b|this\b|that\b|the\b|my\b|our\b|things\b))(?:.{0,80}?\S)?,?\s+(?:done|finished|completed)", re.I)
+                 r"|(?:buy|pick\s+up|get\s+(?!it\b|this\b|that\b|the\b|my\b|our\b|things\b))(?:.{0,80}?\S)?,?\s+(?:done|finished|completed)"
+                 r"|(?:(?:the|my|our)\s+)?(?:mail|e-?mail|text|sms|post|reply|tweet|draft|translation|summary)s?(?:\s(?:to|from|for|about|of|on|with)\s.{1,60}?)?\s+(?:already\s+)?(?:answered|replied|sent|written|arrived|received|posted|delivered|forwarded|signed|submitted|returned)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #835a7e05
 SUBJECTS = (to_copy, out_of_reach, to_begin, to_delete, by_command, half_said, in_other_words, to_keep)

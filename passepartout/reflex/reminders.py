@@ -19,7 +19,7 @@ from .captures import (GERMAN_JOINTS, Request, capture_call, decline, repeated_p
 from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import When, read_when, split_when
-from .doubts import AND, day_within, doubt, repeats_doubt
+from .doubts import AND, day_within, days_at_the_end, days_doubt, doubt, next_of_month, repeats_doubt
 
 # %% ../../nbs/reflex/reminders.ipynb #3b8348e5
 _IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\bin\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert
@@ -87,7 +87,7 @@ def joint_of(parts: list[str], today: date) -> int | None:
     joint = next((i for i in joints if parts[i].lower() != "of" and says_when(words_of(" ".join(parts[:i])), today)),
                  joints[0] if joints and joints[0] < 9 else None)
     if joint and parts[joint].lower() == "of" and parts[0].lower() in ("every", "each", "on", "at", "the"):
-        joint = next((i for i in joints if joint < i < 12 and parts[i].lower() == "to"), joint)
+        joint = next((i for i in joints if joint < i < 12 and (parts[i].lower() == "to" or parts[i].lower() == "about" and parts[i - 1].lower() == "month")), joint)
     return joint
 
 # %% ../../nbs/reflex/reminders.ipynb #a86d5611
@@ -133,6 +133,7 @@ def remind(request: Request) -> dict | None:
         return decline(question)
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
+    if not early and (question := days_doubt(title)): return decline(question)
     if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
     if not bare.strip("\"'“”„«»?!. "): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
     if early_repeat: bare = with_part(bare, " ".join(early), when)
@@ -159,6 +160,8 @@ def appointment(request: Request) -> dict | None:
     "X friday 9:30, X on 24 nov from 9:30 to 10:30"
     text = request.text.strip().rstrip(".!")
     if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
+    line = days_at_the_end(text)
+    if request.words[0] not in _ONESELF and (days_doubt(line) or next_of_month(line, request.today)): return decline(repeats_doubt(line, request.today))
     letter, text = take_priority(_I_HAVE.sub("", day_at_the_end(_KIND_BEFORE.sub("", text, count=1), request.today), count=1))
     title, file, when, repeat = repeated_parts(text, request.today)
     if title and title.split()[-1].lower() in GERMAN_JOINTS: return None          # Zahnarzt am 24.11. 14 Uhr is German
@@ -176,5 +179,6 @@ _NO_MATTER = frozenset("on at in by from to for and the a an next this am um im 
 STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be|starts|begins|ist|sind|war|waren|wird|beginnt)(?:\s+(?:now|moved|only|already|not|erst|schon|jetzt|nun|doch|nicht|wieder|um|at))*$|\bnow$",
                    re.I)
 _BROKEN_OFF = Regex(r"\b(?:to|for|until|till|from|with|of|onto|into)(?:\s+(?:the|a|an|my|our|your|this|that))?\Z|\s(?:the|a|an|my|our|your)\Z", re.I)
+_ONESELF = frozenset("i we he she they it".split())
 _ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find "
                     "show list tell".split())

@@ -99,7 +99,7 @@ OF_THE_PROGRAM = (
 ANSWERS = (
     (GREETINGS | frozenset(("there", "all", "everybody", "good morning", "good evening", "good afternoon", "good day", "morning", "evening")), say,
      "Hello. Ask me what is due this week, or type help."),
-    (frozenset(("thanks", "thank you", "thanks you", "thx", "thx a lot", "ty", "cheers", "great", "thanks a lot",
+    (frozenset(("thanks", "merci", "gracias", "grazie", "thank you", "thanks you", "thx", "thx a lot", "ty", "cheers", "great", "thanks a lot",
                 "thank you very much", "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome",
                 "wonderful", "good", "very good")), say,
      "You're welcome."),

@@ -40,7 +40,7 @@ FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:[
     |(?:where|(?:until\s+|till\s+|by\s+|since\s+)?when)\s+(?:did|do|have|will|am|must)\s+(?:i|we)\s+(?:have\s+to\s+|going\s+to\s+)?\w{2,12}|how\s+(?:much|many|old|big|long|far|high|tall)\s+(?:is|are|was|were|does|do|did)
     |what(?:['’]?s|\s+is|\s+was|\s+are|\s+were)(?=\s.*\b(?:password|number|address|phone|code|pin|price|rent|birthday|size|iban|recipe|e-?mail|name)\b)|what\s+do\s+my\s+notes\s+say\s+(?:about|on))(?=\s|:|$)[\s:]*(?:me\s+)?""", re.I | re.X)
 _FACT = Regex(r"(?:the\s+|my\s+|our\s+)?((?:(?:phone|mobile|house|door|account|wi-?fi)\s+)?(?:number|address|birthday|password|code|pin|iban|e-?mail|recipe|price))\s+(?:of|for)\s+(.{1,80})", re.I)
-_NUMBER_OF = Regex(r"\b((?:tele|cell)?phone|mobile|cell|telefon|handy)[\s-]*(?:numbers?|nummern?)\b", re.I)
+_NUMBER_OF = Regex(r"\b(?:tele|cell)?(phone|mobile|cell|telefon|handy)[\s-]*(?:numbers?|nummern?)\b", re.I)
 _SAYS = Regex(r"what\s+d(?:oes|id|o)\s+(.{1,80}?)\s+(?:say|write|mean)(?:\s+(?:about|on)\s+(.{1,80}))?", re.I)
 _LINKS = Regex(r"""(?:(?:what|who|which\s+(?:notes?|pages?|files?|sections?))\s+(?:all\s+)?(?:links?|points?|refers?)\s+to|(?:which|what|show|find|list)?\s*(?:me\s+)?(?:all\s+)?(?:the\s+|my\s+)?(?:notes|pages|files)\s+(?:that\s+)?(?:link|linking|point|pointing)\s+to
     |(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:all\s+)?(?:the\s+|my\s+)?(?:back-?links\s+(?:to|of|for)|links\s+to))\s+(?:the\s+|my\s+|our\s+)?(.{1,80}?)(?:\s+(?:note|page|file|section))?""", re.I | re.X)

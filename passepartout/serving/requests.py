@@ -7,11 +7,12 @@ Docs: https://example.org/passepartout/serving/requests.html.md"""
 # %% auto #0
 __all__ = ['MOST_UNSEEN', 'ACTIONS', 'Refused', 'text_in', 'number_in', 'join', 'at_the_port', 'in_use', 'session_of',
            'reply_payload', 'ask_payload', 'source_of', 'say', 'hide_from_others', 'followed', 'step', 'drafts_to',
-           'on_the_socket', 'approve', 'deny', 'offer', 'endorse', 'attest', 'endorsed', 'revoke', 'seen_session',
-           'pending', 'grants', 'plans', 'plan', 'trace', 'news', 'asked', 'undo', 'hello', 'handshake', 'health',
-           'metrics', 'read_on', 'status', 'plain_settings', 'log', 'cancel', 'at_the_desk', 'answer_to']
+           'tell_reading', 'on_the_socket', 'approve', 'deny', 'offer', 'endorse', 'attest', 'endorsed', 'revoke',
+           'seen_session', 'pending', 'grants', 'plans', 'plan', 'trace', 'news', 'asked', 'undo', 'hello', 'handshake',
+           'health', 'metrics', 'read_on', 'status', 'plain_settings', 'log', 'cancel', 'at_the_desk', 'answer_to']
 
 # %% ../../nbs/serving/19f_requests.ipynb #1aacd511
+import asyncio
 import contextlib
 import hmac
 import json
@@ -142,6 +143,7 @@ def followed(agent: Any, guest: Guest, payload: Mapping, session: str) -> Iterat
     ends = ([agent.watch(lambda kind, body, turn: step(agent, guest, session, payload.get("request"), kind, body, turn))]
             if payload.get("watch") is True else [])
     if payload.get("draft") is True: ends.append(agent.listen(drafts_to(guest, payload.get("request")), session))
+    if payload.get("reading") is True and guest.via == "unix": ends.append(asyncio.ensure_future(tell_reading(agent, guest, payload.get("request"))).cancel)
     try: yield
     finally:
         for end in ends: end()
@@ -164,6 +166,16 @@ def drafts_to(guest: Guest, request: Any, every: float = 0.05) -> Callable[[str]
         last = now
         guest.send({"type": "LOG", "payload": {"action": "draft", "request": request, "text": text}})
     return hear
+
+# %% ../../nbs/serving/19f_requests.ipynb #52829d02
+async def tell_reading(agent: Any, guest: Guest, request: Any, every: float = 0.3) -> None:
+    "Tell a guest, until this is cancelled, how many of how many notes are read by now: no oftener than `every` seconds, and never on top of what was not read yet."
+    told = None
+    while True:
+        await asyncio.sleep(every)
+        if (far := agent.notes_read()) == told or guest.unread: continue
+        told, (done, of) = far, far or (0, 0)
+        guest.send({"type": "LOG", "payload": {"action": "reading", "request": request, "done": done, "of": of}})
 
 # %% ../../nbs/serving/19f_requests.ipynb #e2f86607
 def on_the_socket(guest: Guest) -> None:

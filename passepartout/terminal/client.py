@@ -154,6 +154,7 @@ class Connected:
         self.desk, self.journal, self.turns = SimpleNamespace(codes={}), self, self
         self.path, self.acted, self.denied = settings.journal_dir / "journal.sqlite", set(), set()
         self.hearing: Callable | None = None             # hears drafts
+        self.reads: Callable[[int, int], Any] | None = None          # hears how far the reading of the notes is
         self.watching: Callable | None = None            # and steps
 
     def run(self, reply: Any) -> Any: return reply
@@ -201,14 +202,22 @@ class Distant(Connected):
         def end() -> None: self.watching = None
         return end
 
+    def hear_reading(self, fn: Callable[[int, int], Any]) -> Callable[[], None]:
+        "Have `fn` told how many of how many notes the daemon has read, while a turn waits for that; zero of zero when it is over. Returns what ends it."
+        self.reads = fn
+        def end() -> None: self.reads = None
+        return end
+
     def turn(self, **payload: Any) -> Reply:
         "A request that begins a turn, and what it came to. `KeyboardInterrupt` when it was stopped from elsewhere."
-        hear, watch = self.hearing, self.watching
+        hear, watch, reads = self.hearing, self.watching, self.reads
         def tell(said: Mapping) -> None:
             kind = key_name(str(said.get("action")))
             if kind == "draft" and hear: hear(said.get("text") or "")
             elif kind == "step" and watch: watch(said["kind"], json.loads(said["json"]), said.get("turn") or "")
-        told = self.link.call(tell if hear or watch else None, **payload, draft=True if hear else None, watch=True if watch else None)
+            elif kind == "reading" and reads: reads(int(said.get("done") or 0), int(said.get("of") or 0))
+        wanted = {name: True for name, fn in (("draft", hear), ("watch", watch), ("reading", reads)) if fn}
+        told = self.link.call(tell if wanted else None, **payload, **wanted)
         if key_name(str(told.get("action"))) == "cancel":        # stopped from another thread; the daemon closes the turn
             raise KeyboardInterrupt
         return self.reply(told)

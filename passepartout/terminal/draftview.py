@@ -44,6 +44,14 @@ class Drawing:
 # %% ../../nbs/terminal/20ab_draftview.ipynb #c01d2869
 class Waiting(Drawing):
     "Draws what there is to see: the draft, or as long as there is none, who is thinking."
+    reading: tuple[int, int] = (0, 0)         # how many of how many notes are read by now, for this answer
+
+    def reads(self, done: int, of: int) -> None:
+        "From now on `done` of `of` notes are read."
+        with self.lock:
+            self.reading = done, of
+            if not self.text: self.show()
+
     def asks(self, who: str) -> None:
         "From now on it is `who` that is thinking."
         with self.lock: self.who, self.since = clean(who)[:60], time.monotonic()
@@ -51,6 +59,7 @@ class Waiting(Drawing):
     def waiting(self) -> str:
         "Who is thinking, and how long it has taken so far; nothing in the first moments."
         taken = time.monotonic() - self.since
+        if self.reading[0] < self.reading[1] and not self.who: return f"reading your notes, {self.reading[0]:,} of {self.reading[1]:,} …"
         return "" if taken < self.after else f"{self.who or 'something'} is {'thinking' if self.who else 'at work'}, {taken:.0f} s …"
 
     def show(self) -> None:
@@ -98,6 +107,7 @@ def draft_shown(agent: Any, session: str, console: Any = None) -> Iterator[Draft
         return
     view = DraftView(console)
     ends = [agent.listen(view, session), agent.watch(lambda kind, body, turn: view.asks(body["provider"]) if kind == "asking" else None)]
+    if hasattr(agent, "hear_reading"): ends.append(agent.hear_reading(view.reads))
     view.tick()
     try: yield view
     except KeyboardInterrupt:

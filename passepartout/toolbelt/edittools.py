@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/toolbelt/edittools.html.md"""
 
 # %% auto #0
 __all__ = ['PLANNED', 'PATH', 'HEADING', 'BELOW', 'WHOLE', 'FIRST', 'AROUND', 'read_heading', 'state_meant', 'logged_like_others',
-           'todo_edit', 'begins_again', 'schedule_edit', 'add_edit', 'check_edit', 'priority_edit', 'set_edit',
-           'is_about_private', 'with_label', 'edit_tools', 'declare']
+           'todo_edit', 'begins_again', 'schedule_edit', 'line_edit', 'add_edit', 'check_edit', 'priority_edit',
+           'set_edit', 'is_about_private', 'with_label', 'edit_tools', 'declare']
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #70024c75
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from typing import Any
 
 from ..agenda import live_dates, say_day
 from ..conditions import PassepartoutError
-from .addressing import find_heading
+from .addressing import dated_line, find_heading
 from .agendatool import read_clock, read_when
 from .editor import Editor, moment, open_note
 from .moveedits import archive_edit, refile_edit, rename_edit
@@ -89,11 +89,25 @@ def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str 
     if (day is None) != bool(remove): raise RewriteError("Give either a date, or remove; nothing was changed.")
     if remove:
         return editor.change(context, heading, lambda outline, node: unschedule(outline, node, kind), f"Took the {kind} date from {{}}")
+    if kind == "plain" and (edits := line_edit(editor, context, heading, day, until)) is not None: return edits
     note, node = editor.find(context, heading)
     closed = kind != "plain" and node.planning is not None and "CLOSED:" in note.outline.text[slice(*node.planning)]
     plan = lambda outline, node: schedule(outline, node, day, kind, now=moment(context), until=read_clock(until))
     said = f"{PLANNED[kind]} {str(day)[:16]}{until and f'-{until}'}" + ", and took out when it was closed, since it is planned again" * closed
     return editor.change(context, heading, plan, said)
+
+# %% ../../nbs/toolbelt/12c_edittools.ipynb #cb8ce1b9
+def line_edit(editor: Editor, context: ToolContext, heading: str, day: Any, until: str) -> list[FileEdit] | None:
+    "The edit that moves the date of the line of a list that `heading` names; `None` when it names none. Raises `RewriteError`."
+    from passepartout.outline.planning import date_of_line, move_appointment
+    note = open_note(context.resources["path"], editor.cache)
+    if (found := dated_line(note.outline, heading)) is None: return None
+    stamp, node = found
+    hidden = is_private(note.outline.tags(node), editor.private)
+    named = f"line {stamp.line} of {note.outline.file}" if hidden else f"“{stamp.said}” in {note.outline.file}"
+    line = date_of_line(note.outline, stamp.line, f"line {stamp.line}" if hidden else stamp.said)
+    text = move_appointment(note.outline, node, day, read_clock(until), line)
+    return note.edit(text, f"{PLANNED['plain'].replace('{}', named)} {str(day)[:16]}{until and f'-{until}'}")
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #b96e60c4
 def add_edit(editor: Editor, context: ToolContext, heading: str, title: str, kind: str, details: dict) -> list[FileEdit]:

@@ -88,6 +88,7 @@ class Joining(Mounting):
     def join(self) -> tuple[WindowChat, Any]:
         "The conversation, and who is asked how things are."
         if self.agent.upkeep is not None: self.agent.upkeep.show = lambda done, of, path: self.events("reading", (done, of))
+        if self.agent.daemon: self.agent.hear_reading(lambda done, of: self.events("reading", (done, of)))
         self.agent.follow_notes()
         return WindowChat(self.agent, self.session, self.events, WINDOW_COMMANDS), self.agent.beside() if self.agent.daemon else self.agent
 
