@@ -24,6 +24,7 @@ from passepartout.tui.questions import Field, Guard, Questions
 from passepartout.tui.resident import Resident, leave
 from passepartout.tui.rows import Rows, screen_rows
 from passepartout.tui.talk import Events as TalkEvents, WindowChat
+from passepartout.tui.trial import has, until
 from passepartout.turns import Reply
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said so"))'
@@ -36,16 +37,6 @@ def settings(folder, script, **more):
     (memex / "inbox.org").write_text("* Inbox\n* \x1b[2J[@click=app.leave]Roof[/]\u202e\n")
     (folder / "model").write_text(script)
     return load_settings({"memex_dir": memex, "state_dir": state, "cache_dir": state, "config_dir": state, "provider_cascade": "scripted", "scripted_file": folder / "model", "permissions": "org-capture=ask", **more}, environ={})
-
-
-async def until(pilot, done, seconds=30):
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, "\n".join(screen_rows(pilot.app))
-        await pilot.pause(0.02)
-
-
-def has(app, words): return any(words in entry.line.text for entry in app.talk.entries)
 
 
 @contextlib.asynccontextmanager
