@@ -23,7 +23,7 @@ from .skillfolders import JOBS, RESERVED, SkillFolder, found_pages, read_whole
 from .skilljail import JailLimits, SkillDied, SkillProcess, test_skill
 from .skillmemory import Remembered
 from .skillpage import SkillPage, meant, read_skill, sort_skills, words_of
-from ..skills import Skill, SkillError
+from ..skills import MOST_MANDATE, Skill, SkillError
 from .skilltalk import lines_of, shown_action, shown_signal, verdict_of
 from ..verify import is_answer
 
@@ -38,6 +38,7 @@ class Version:
     late: frozenset[str] = frozenset()
     broken: str = ""                   # why there is no good version of a mandatory skill
     told: bool = False
+    wordy: bool = False                # it was said that its mandate is too long
 
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #ca15cf1c
 class SkillShelf:
@@ -289,7 +290,14 @@ class SkillBook(Judges):
         if version is None or part not in version.page.parts: return fallback
         try: said = version.jail.ask(part, shown_signal(signal, version.page.permissions))
         except SkillDied as error: return self.missed(version, error, LEFT_OUT) or fallback
+        if part == "mandate" and isinstance(said, str): self.measure_mandate(version, said.strip())
         return lines_of(said) if isinstance(said, str) and said.strip() else fallback
+
+    def measure_mandate(self, version: Version, said: str) -> None:
+        "Tell the person, once for each version of a page, that its mandate is longer than models are told."
+        if len(said) <= MOST_MANDATE or version.wordy: return
+        version.wordy = True
+        self.say(f"SKILLS: the mandate of {version.page.name} has {len(said):,} characters, and models are told the first {MOST_MANDATE:,}. Shorten it.")
 
     def triggered(self, name: str, signal: Signal) -> bool:
         "Is the prompt of a skill meant for `signal`?"
