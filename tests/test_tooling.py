@@ -405,6 +405,7 @@ def test_a_failing_cell_is_reported_and_keeps_the_old_outputs(pair):
     pair.edit_twin("double(21)", "double()")
     said = pair.refuses("one", "demo")
     assert "missing 1 required positional argument" in said and "nbs/01_demo.ipynb failed" in said
+    assert "double()" in said and "execnb" not in said and "IPython/" not in said and len(said.splitlines()) < 16, "what runs the cells is not in the way"
     line = pair.twin.read_text().splitlines().index("double()") + 1
     assert f"nbs/_md/01_demo.md, line {line}:" in said                 # the file that people edit, not only a cell's number
     assert not list(pair.root.rglob("*.ipynb.*")), "no half-written file is left"

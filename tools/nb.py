@@ -451,8 +451,13 @@ def run_each(notebooks, done, workers=2, behind=False):
                     done(nb, json.loads(out.read_text(encoding="utf-8")))
                 else:
                     said = (Path(tmp) / f"{number}.err").read_text(errors="replace")
-                    done(nb, Drift(f"{shown(nb)} failed (status {status}){place_in_twin(nb, said)}:\n{said[-8000:]}"))
+                    done(nb, Drift(f"{shown(nb)} failed (status {status}){place_in_twin(nb, said)}:\n{of_ours(said)[-8000:]}"))
         if runner.returncode: raise Drift(f"{script.name} ended with status {runner.returncode}")
+
+
+def of_ours(said: str) -> str:
+    "A traceback without the frames of what runs the cells: they are the same in each, and stand between a person and the line that failed."
+    return re.sub(r'  File "[^"\n]*(?:run_notebook\.py|/execnb/[^"\n]*|/IPython/[^"\n]*)", line [^\n]*\n(?:    [^\n]*\n)*', "", said)
 
 
 def place_in_twin(nb: Path, said: str) -> str:
