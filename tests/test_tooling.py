@@ -357,6 +357,15 @@ def test_a_module_that_lags_behind_its_page_is_drift(pair):
     assert [line for line in pair.tool.check() if "demo.py" in line] == ["passepartout/demo.py is not what nbs/01_demo.ipynb exports"]
 
 
+def test_pages_that_were_changed_are_looked_at_without_the_others(pair):
+    pair.run("one", "demo"); pair.run("export"); pair.commit()
+    assert [*pair.tool.unlike_twins(), *pair.tool.unexported()] == []
+    pair.edit_twin("So it does", "Indeed")
+    assert list(pair.tool.unlike_twins()) == ["nbs/01_demo.ipynb and its text twin differ"]
+    pair.commit()
+    assert list(pair.tool.unlike_twins()) == [] and any("differ" in line for line in pair.tool.check()), "what was committed is for the whole check"
+
+
 def test_names_are_for_the_commands_that_take_them(pair):
     for verb in ("export", "build", "check"): assert "takes no name" in (said := pair.refuses(verb, "demo")) and "one demo" in said
     assert "outputs [NAME]" in pair.refuses("frobnicate", "demo"), "an unknown command is told before an unknown page"

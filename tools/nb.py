@@ -352,9 +352,16 @@ def unlike_head() -> set:
     return {(top / each[3:]).resolve() for each in said.split("\0") if each}
 
 
+def unlike_twins():
+    "Pages that differ from their texts, where either was changed since the last commit."
+    if not (changed := unlike_head()): return
+    for nb, twin in notebooks():
+        if {nb.resolve(), twin.resolve()} & changed and not same(nb, twin): yield f"{shown(nb)} and its text twin differ"
+
+
 def unexported():
     "Modules that are not what their notebooks export, where either was changed since the last commit."
-    changed = unlike_head()
+    if not (changed := unlike_head()): return
     for nb, _ in notebooks():
         if not nb.exists(): continue
         name = re.search(r"^#\|\s*default_exp\s+([\w.]+)", "\n".join(c["source"] for c in read_notebook(nb)["cells"]), re.M)
