@@ -519,3 +519,11 @@ def test_a_joiner_is_shown_as_it_is_between_two_letters_of_a_script_that_has_the
     joins = lambda at: 0 < at < len(text) - 1 and all(c in "\u0645\u064a\u0915\u094d" for c in (text[at - 1], text[at + 1]))
     assert shown(text) == "".join(f"<U+{ord(c):04X}>" if c in "\u200b\u202e" or c in "\u200c\u200d" and not joins(at) else c for at, c in enumerate(text))
     assert not set("\u200c\u200d\u200b\u202e") & set(visible(text))                  # where something is approved, none is left
+
+
+def test_a_long_list_of_what_was_typed_says_what_it_leaves_out():
+    from passepartout.tui.app import MOST_RECALLED, recalled
+    lines = [f"line {n}" for n in range(MOST_RECALLED + 3)]
+    found = recalled(lines, "line")
+    assert [found[0].key, found[MOST_RECALLED - 1].key, found[-1].key] == [lines[-1], lines[3], None] and "3 older" in found[-1].line.text
+    assert [entry.key for entry in recalled(lines, "LINE 1")][-1] == "line 1" and recalled(lines[:MOST_RECALLED], "")[-1].key == "line 0"
