@@ -155,10 +155,10 @@ def turn_of(signal: Signal, ident: str, batch: Any) -> Turn:
 
 # %% ../nbs/17a_turns.ipynb #a0fda1a4
 def still_late(batches: list) -> list:
-    "Write what is late; what could still not be written, the latest hundred of it."
+    "Write what is late; what could still not be written."
     for batch in batches:
         with suppress(JournalError): batch.commit_now(durable=True)
-    return [batch for batch in batches if batch.error][-100:]
+    return [batch for batch in batches if batch.error]
 
 # %% ../nbs/17a_turns.ipynb #88a7b0f7
 def only_settles(batch: Any) -> bool:
