@@ -74,7 +74,7 @@ def normal_plan(agent, action: Action) -> Action:
 
 # %% ../nbs/12w_normaliser.ipynb #0a3c286b
 def normal_form(agent, action: Action) -> Action:
-    "`action` as a tool call, as a message, or, when it is neither, as it is. Raises `ProtocolError`."
+    "`action` as a tool call, a plan or a message, or, when it is none of these, as it is. Raises `ProtocolError`."
     if action.type is None: action = Action.build(type=REQUEST, target=action.target, payload=action.payload, meta=action.meta)
     if action.type is not REQUEST: raise ProtocolError(f"A proposal is a :REQUEST, not a :{str(action.type).upper()}.")
     target, payload = action.target, action.payload

@@ -91,8 +91,11 @@ async def reason_gate(agent, signal: Any) -> Signal:
     if signal.type is not EVENT: return signal
     if (given := agent.given_action(signal)) is not None: return settle(agent, signal, await cognitive_verify(agent, given, signal))
     if signal.sensor not in THINKS_ABOUT: return signal
-    current, verdict, unfit, most, turn, refused = signal, None, [], agent.settings.max_attempts, turn_in(agent, signal), False
-    failed = () if turn is None else turn.unfit
+    turn, most, verdict = turn_in(agent, signal), agent.settings.max_attempts, None
+    current = signal                                                # from the second attempt on, with why the one before was rejected
+    unfit: list[str | None] = []                                    # who made the attempts, as long as none of them had the form of a proposal
+    failed = () if turn is None else turn.unfit                     # who is therefore asked after all others
+    refused = False                                                 # was an edit proposed in this turn, and refused?
     for attempt in range(1, most + 1):
         if unfit and attempt == most: failed = give_up(turn, unfit)
         candidate = await think(agent, current, others_first(agent, signal, failed) if failed else None)
@@ -108,7 +111,8 @@ async def reason_gate(agent, signal: Any) -> Signal:
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
         told = rejection_told(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate), more_wrong(agent, candidate, verdict))
         current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **told}})
-    if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE: went_on(turn, signal, thought, verdict.action.hash)
+    if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE:
+        went_on(turn, signal, thought, verdict.action.hash)
     return settle(agent, signal, verdict)
 
 loop_gate_reason = reason_gate

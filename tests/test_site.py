@@ -125,7 +125,8 @@ def test_the_notebooks_themselves_have_no_fault_that_can_be_seen_without_the_sit
     found = [f"{book}: nothing speaks of {name}" for _, name, book, documented in tool.public_symbols() if documented and not pages[book].mentions(name)]
     found += [*tool.silent_pages(pages), *tool.same_place(pages)]
     found += [line for page in pages.values() for line in (*tool.bad_fences(page), *tool.bad_diagrams(page))]
-    assert len(pages) > 300 and found == []
+    assert len(pages) > 300
+    assert found == [], "These pages lack something:\n" + "\n".join(found)
 
 
 @pytest.mark.slow

@@ -113,6 +113,9 @@ def test_a_broken_mandate_says_nothing(augment):
 def test_a_mandate_is_bounded_in_time_and_length():
     assert mandate(Skill("m", system_prompt_augment=hanging), SIGNAL, limit_s=0.02) == ""
     assert len(mandate(Skill("m", system_prompt_augment=lambda s: "x" * 1_000_000), SIGNAL)) <= 2000
+    said = mandate(Skill("m", system_prompt_augment=lambda s: "x" * 2001), SIGNAL)
+    assert said.endswith("…") and len(said) == 2000, "a rule that breaks off shows it"
+    assert mandate(Skill("m", system_prompt_augment=lambda s: "x" * 2000), SIGNAL) == "x" * 2000
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.sampled_from("abcdefgh")), max_size=12), st.randoms(use_true_random=False))

@@ -152,7 +152,7 @@ def test_when_both_were_edited_nothing_is_written_and_the_way_out_is_named(pair)
     pair.edit_twin("So it does", "Indeed")
     before = pair.nb.read_text(), pair.twin.read_text()
     said = pair.refuses("sync")
-    assert "nbs/01_demo.ipynb" in said and "nbs/_md/01_demo.md" in said and "git checkout" in said and "--from twin" in said
+    assert "nbs/01_demo.ipynb" in said and "nbs/_md/01_demo.md" in said and "git checkout" in said and "nb.py one 01_demo --from twin" in said
     assert before == (pair.nb.read_text(), pair.twin.read_text())
     git(pair.root, "checkout", "--", "nbs/01_demo.ipynb")
     pair.run("sync")
@@ -323,6 +323,63 @@ def test_one_build_and_plain_nbdev_export_agree_to_the_byte(pair):
     assert git(pair.root, "status", "--porcelain") == "" and (pair.root / "passepartout" / "demo.py").read_bytes() == one
 
 
+@pytest.mark.parametrize("command", [("one", "demo"), ("export",), ("build",)])
+def test_what_was_written_into_a_module_by_hand_is_told_and_kept(pair, capsys, command):
+    module = pair.root / "passepartout" / "demo.py"
+    pair.run("one", "demo"); pair.run("export"); pair.commit()
+    module.write_text(module.read_text().replace("2 * x", "3 * x"))
+    assert any("passepartout/demo.py is not what nbs/01_demo.ipynb exports" in line and "nbs/_md/01_demo.md" in line for line in pair.tool.check())
+    assert "3 * x" in module.read_text(), "to look changes nothing"
+    capsys.readouterr()
+    pair.run(*command)
+    said = capsys.readouterr().out
+    assert "passepartout/demo.py is made from nbs/01_demo.ipynb" in said and "-    return 3 * x" in said and "nbs/_md/01_demo.md" in said
+    kept, = (pair.root / ".git" / "notebook-twins").glob("*.by-hand")
+    assert "3 * x" in kept.read_text() and str(kept.relative_to(pair.root)) in said and "2 * x" in module.read_text()
+    assert not [line for line in pair.tool.check() if "demo.py" in line]
+    pair.run(*command)
+    assert "by hand" not in capsys.readouterr().out, "once"
+
+
+def test_a_module_that_was_exported_and_one_that_was_checked_out_are_nobodys_handwork(pair, capsys):
+    pair.run("one", "demo"); pair.run("export"); pair.commit()
+    for number in ("3", "4"):
+        pair.edit_twin(f"return {int(number) - 1} * x", f"return {number} * x")
+        assert not [line for line in pair.tool.check() if "by hand" in line]
+        pair.run("one", "demo")
+    git(pair.root, "checkout", "--", "."); pair.edit_twin("So it does", "Indeed"); pair.run("one", "demo")
+    assert "by hand" not in capsys.readouterr().out
+
+
+def test_a_module_that_lags_behind_its_page_is_drift(pair):
+    pair.run("one", "demo"); pair.run("export"); pair.commit()
+    pair.edit_twin("2 * x", "5 * x"); pair.run("sync")
+    assert [line for line in pair.tool.check() if "demo.py" in line] == ["passepartout/demo.py is not what nbs/01_demo.ipynb exports"]
+
+
+def test_pages_that_were_changed_are_looked_at_without_the_others(pair):
+    pair.run("one", "demo"); pair.run("export"); pair.commit()
+    assert [*pair.tool.unlike_twins(), *pair.tool.unexported()] == []
+    pair.edit_twin("So it does", "Indeed")
+    assert list(pair.tool.unlike_twins()) == ["nbs/01_demo.ipynb and its text twin differ"]
+    pair.commit()
+    assert list(pair.tool.unlike_twins()) == [] and any("differ" in line for line in pair.tool.check()), "what was committed is for the whole check"
+
+
+def test_names_are_for_the_commands_that_take_them(pair):
+    for verb in ("export", "build", "check"): assert "takes no name" in (said := pair.refuses(verb, "demo")) and "one demo" in said
+    assert "outputs [NAME]" in pair.refuses("frobnicate", "demo"), "an unknown command is told before an unknown page"
+
+
+@pytest.mark.slow
+def test_outputs_of_one_page_are_those_of_that_page_alone(pair):
+    pair.run("one", "demo")
+    (pair.root / "nbs" / "_md" / "02_other.md").write_text(DEMO.replace("# demo", "# other").replace("default_exp demo", "default_exp other"))
+    pair.run("sync", "other")
+    pair.refuses("outputs")                                   # the other page was never run
+    pair.run("outputs", "demo")
+
+
 @pytest.mark.slow
 def test_one_page_brings_the_file_that_is_made_of_it(project):
     (project.twin.parent / "index.md").write_text("# Home\n\n> What it is\n\nSee [demo](01_demo.ipynb).\n")
@@ -357,6 +414,7 @@ def test_a_failing_cell_is_reported_and_keeps_the_old_outputs(pair):
     pair.edit_twin("double(21)", "double()")
     said = pair.refuses("one", "demo")
     assert "missing 1 required positional argument" in said and "nbs/01_demo.ipynb failed" in said
+    assert "double()" in said and "execnb" not in said and "IPython/" not in said and len(said.splitlines()) < 16, "what runs the cells is not in the way"
     line = pair.twin.read_text().splitlines().index("double()") + 1
     assert f"nbs/_md/01_demo.md, line {line}:" in said                 # the file that people edit, not only a cell's number
     assert not list(pair.root.rglob("*.ipynb.*")), "no half-written file is left"

@@ -24,6 +24,7 @@ from passepartout.tui.questions import Field, Guard, Questions
 from passepartout.tui.resident import Resident, leave
 from passepartout.tui.rows import Rows, screen_rows
 from passepartout.tui.talk import Events as TalkEvents, WindowChat
+from passepartout.tui.trial import has, until
 from passepartout.turns import Reply
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said so"))'
@@ -36,16 +37,6 @@ def settings(folder, script, **more):
     (memex / "inbox.org").write_text("* Inbox\n* \x1b[2J[@click=app.leave]Roof[/]\u202e\n")
     (folder / "model").write_text(script)
     return load_settings({"memex_dir": memex, "state_dir": state, "cache_dir": state, "config_dir": state, "provider_cascade": "scripted", "scripted_file": folder / "model", "permissions": "org-capture=ask", **more}, environ={})
-
-
-async def until(pilot, done, seconds=30):
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, "\n".join(screen_rows(pilot.app))
-        await pilot.pause(0.02)
-
-
-def has(app, words): return any(words in entry.line.text for entry in app.talk.entries)
 
 
 @contextlib.asynccontextmanager
@@ -528,3 +519,11 @@ def test_a_joiner_is_shown_as_it_is_between_two_letters_of_a_script_that_has_the
     joins = lambda at: 0 < at < len(text) - 1 and all(c in "\u0645\u064a\u0915\u094d" for c in (text[at - 1], text[at + 1]))
     assert shown(text) == "".join(f"<U+{ord(c):04X}>" if c in "\u200b\u202e" or c in "\u200c\u200d" and not joins(at) else c for at, c in enumerate(text))
     assert not set("\u200c\u200d\u200b\u202e") & set(visible(text))                  # where something is approved, none is left
+
+
+def test_a_long_list_of_what_was_typed_says_what_it_leaves_out():
+    from passepartout.tui.app import MOST_RECALLED, recalled
+    lines = [f"line {n}" for n in range(MOST_RECALLED + 3)]
+    found = recalled(lines, "line")
+    assert [found[0].key, found[MOST_RECALLED - 1].key, found[-1].key] == [lines[-1], lines[3], None] and "3 older" in found[-1].line.text
+    assert [entry.key for entry in recalled(lines, "LINE 1")][-1] == "line 1" and recalled(lines[:MOST_RECALLED], "")[-1].key == "line 0"

@@ -5,17 +5,18 @@
     python tools/nb.py sync [NAME]  carry edits between nbs/*.ipynb and nbs/_md/*.md, whichever was edited
     python tools/nb.py export       write passepartout/ from the notebooks
     python tools/nb.py check        compare without writing; exit 1 and say what to run when something drifted
-    python tools/nb.py outputs      run every notebook and compare what it prints with what is stored
+    python tools/nb.py outputs [NAME]  run every notebook, or these, and compare what it prints with what is stored
 
 `--from twin` or `--from nb` (with `one` and `sync`) says which side wins when the tool cannot know.
 
 A notebook is `nbs/NN_name.ipynb` (or `nbs/gates/name.ipynb`); its twin is `nbs/_md/NN_name.md`. Either may be
 edited. Which one was is asked of git, never of file times. The tool notes in the git directory what the pair held
 when both sides last agreed; the side that still holds it is the old one. Without such a note, the side that differs
-from HEAD is the edited one. When both were edited, nothing is written.
+from HEAD is the edited one. When both were edited, nothing is written. A module is always written anew; what somebody
+wrote into one by hand is kept in the git directory, and said.
 """
 import ast, contextlib, fcntl, functools, hashlib, json, os, re, runpy, shutil, subprocess, sys, tempfile
-from difflib import SequenceMatcher, get_close_matches
+from difflib import SequenceMatcher, get_close_matches, unified_diff
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,7 +65,7 @@ def read_notebook(nb: Path) -> dict:
         return parse_notebook(nb.read_text(encoding="utf-8"))
     except (ValueError, KeyError, TypeError) as error:
         raise Drift(f"{shown(nb)} is not a readable notebook ({error}); a merge may have left its marks in it. "
-                    f"Rebuild it from its twin: python tools/nb.py one {nb.relative_to(NBS).with_suffix('').as_posix()} --from twin") from None
+                    f"Rebuild it from its twin: python tools/nb.py one {called(nb)} --from twin") from None
 
 
 def write_notebook(nb: Path, book: dict):
@@ -114,6 +115,11 @@ def to_text(book: dict, name: str) -> str:
 
 
 # Which side was edited ----------------------------------------------------------------------------------------------
+
+def called(nb: Path) -> str:
+    "The name of a page, as one says it to this tool."
+    return nb.relative_to(NBS).with_suffix("").as_posix()
+
 
 def git(*args, check=False):
     return subprocess.run(["git", *args], cwd=ROOT, capture_output=True, check=check)
@@ -172,7 +178,7 @@ def same(nb: Path, twin: Path) -> bool:
 
 def edited(nb: Path, twin: Path) -> str:
     "The side that was edited, 'nb' or 'twin', of a pair that differs. Raises Drift when that cannot be known."
-    how = f"or say which one wins: python tools/nb.py sync {nb.stem} --from twin (or --from nb)."
+    how = f"or say which one wins: python tools/nb.py one {called(nb)} --from twin (or --from nb)."
     for here, other, side in ((nb, twin, "twin"), (twin, nb, "nb")):
         if not here.exists():
             if at_head(here) is None:
@@ -285,31 +291,99 @@ def locked():
 
 # Exporting ----------------------------------------------------------------------------------------------------------
 
-def export(nb: Path):
-    "Write the module of one notebook, in one step, so that nobody imports half of it."
+def exported(nb: Path) -> dict:
+    "What the modules of one notebook should hold, by their paths. Each is made beside the old one, so that nobody imports half of it."
     from nbdev.export import nb_export
     from nbdev.maker import ModuleMaker
+    made = {}
 
-    class InOneStep(ModuleMaker):
+    class Beside(ModuleMaker):
         def make(self, *args, **kwargs):
             target, self.fname = self.fname, self.fname.with_name(f"_new_{os.getpid()}_{self.fname.name}")
             try:
                 super().make(*args, **kwargs)
-                write(target, self.fname.read_text(encoding="utf-8"))
+                made[Path(target).resolve()] = self.fname.read_text(encoding="utf-8")
             finally:
                 self.fname.unlink(missing_ok=True)
-            for folder in target.relative_to(LIB).parents:
-                if not (LIB / folder / "__init__.py").exists(): (LIB / folder / "__init__.py").touch()
 
     with inside(ROOT):
-        nb_export(nb, lib_path=LIB, mod_maker=InOneStep)
+        nb_export(nb, lib_path=LIB, mod_maker=Beside)
+    return made
+
+
+def export(nb: Path):
+    "Write the modules of one notebook."
+    for module, text in exported(nb).items():
+        keep(module, text, nb)
+        write(module, text)
+        remember_module(module)
+        for folder in module.relative_to(LIB).parents:
+            if not (LIB / folder / "__init__.py").exists(): (LIB / folder / "__init__.py").touch()
+
+
+def remember_module(module: Path):
+    "Note what this tool wrote into a module."
+    if path := note(module):
+        write(path, hashlib.sha256(module.read_bytes()).hexdigest() + "\n")
+
+
+def by_hand(module: Path) -> bool:
+    "Does a module hold what neither this tool nor a commit put there?"
+    if not module.exists() or git_dir() is None: return False
+    text = module.read_text(encoding="utf-8", errors="replace")
+    return "\n<<<<<<< " not in text and hashlib.sha256(module.read_bytes()).hexdigest() != remembered(module) and text != at_head(module)
+
+
+def keep(module: Path, text: str, nb: Path):
+    "Before a module is written anew as `text`: keep what somebody wrote into it by hand, and say so."
+    if not by_hand(module) or (was := module.read_text(encoding="utf-8", errors="replace")) == text: return
+    kept = git_dir() / f"{shown(module).replace('/', '%')}.by-hand"
+    write(kept, was)
+    print(f"{shown(module)} is made from {shown(nb)}, and was edited by hand. It is written anew. What belongs into it has to stand in "
+          f"{shown(TWINS / nb.relative_to(NBS).with_suffix('.md'))}; what stood in it is kept in {os.path.relpath(kept, ROOT)}:")
+    lost = [line for line in unified_diff(was.splitlines(), text.splitlines(), n=0, lineterm="") if line[:1] == "-" and line[:3] != "---"]
+    print(*(f"    {line[:160]}" for line in lost[:8]), *([f"    … {len(lost) - 8} more lines"] if len(lost) > 8 else []), sep="\n")
+
+
+def unlike_head() -> set:
+    "The files of notebooks and modules that are not as they were committed."
+    said = git("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", shown(NBS), shown(LIB)).stdout.decode()
+    top = Path(git("rev-parse", "--show-toplevel").stdout.decode().strip() or ROOT)
+    return {(top / each[3:]).resolve() for each in said.split("\0") if each}
+
+
+def unlike_twins():
+    "Pages that differ from their texts, where either was changed since the last commit."
+    if not (changed := unlike_head()): return
+    for nb, twin in notebooks():
+        if {nb.resolve(), twin.resolve()} & changed and not same(nb, twin): yield f"{shown(nb)} and its text twin differ"
+
+
+def unexported():
+    "Modules that are not what their notebooks export, where either was changed since the last commit."
+    if not (changed := unlike_head()): return
+    for nb, _ in notebooks():
+        if not nb.exists(): continue
+        name = re.search(r"^#\|\s*default_exp\s+([\w.]+)", "\n".join(c["source"] for c in read_notebook(nb)["cells"]), re.M)
+        if name is None or not {nb.resolve(), (LIB / (name[1].replace(".", "/") + ".py")).resolve()} & changed: continue
+        for module, text in exported(nb).items():
+            if module.exists() and module.read_text(encoding="utf-8") != text:
+                yield (f"{shown(module)} is not what {shown(nb)} exports" + (", and was edited by hand: write that into "
+                       f"{shown(TWINS / nb.relative_to(NBS).with_suffix('.md'))} instead" if by_hand(module) else ""))
 
 
 def export_all():
     "What `nbdev-export` does, and the packaged copy of settings.ini."
     from nbdev.doclinks import nbdev_export
+    modules = [path for path in unlike_head() if path.suffix == ".py" and path.is_relative_to(LIB) and path.exists()]
+    if mine := [module for module in modules if by_hand(module)]:
+        for nb, _ in notebooks():
+            for module, text in (exported(nb).items() if nb.exists() else ()):
+                if module in mine: keep(module, text, nb)
     with inside(ROOT):
         nbdev_export()
+    for module in unlike_head():
+        if module.suffix == ".py" and module.is_relative_to(LIB) and module.exists(): remember_module(module)
     copy_settings()
 
 
@@ -384,8 +458,13 @@ def run_each(notebooks, done, workers=2, behind=False):
                     done(nb, json.loads(out.read_text(encoding="utf-8")))
                 else:
                     said = (Path(tmp) / f"{number}.err").read_text(errors="replace")
-                    done(nb, Drift(f"{shown(nb)} failed (status {status}){place_in_twin(nb, said)}:\n{said[-8000:]}"))
+                    done(nb, Drift(f"{shown(nb)} failed (status {status}){place_in_twin(nb, said)}:\n{of_ours(said)[-8000:]}"))
         if runner.returncode: raise Drift(f"{script.name} ended with status {runner.returncode}")
+
+
+def of_ours(said: str) -> str:
+    "A traceback without the frames of what runs the cells: they are the same in each, and stand between a person and the line that failed."
+    return re.sub(r'  File "[^"\n]*(?:run_notebook\.py|/execnb/[^"\n]*|/IPython/[^"\n]*)", line [^\n]*\n(?:    [^\n]*\n)*', "", said)
 
 
 def place_in_twin(nb: Path, said: str) -> str:
@@ -562,6 +641,7 @@ def check():
             yield str(problem)
     for module in orphans() if readable else ():
         yield f"{shown(module)} comes from no notebook: delete it, or name it in a notebook's default_exp"
+    if readable: yield from unexported()
     yield from unindexed()
     if (ROOT / "settings.ini").exists() and (not (LIB / "settings.ini").exists() or (LIB / "settings.ini").read_bytes() != (ROOT / "settings.ini").read_bytes()):
         yield "passepartout/settings.ini is not a copy of settings.ini"
@@ -569,9 +649,9 @@ def check():
         if (NBS / page).exists() and (not (ROOT / file).exists() or (ROOT / file).read_text(encoding="utf-8") != top_text(page)): yield f"{file} is not what nbs/{page} says"
 
 
-def stale():
-    "Notebooks that print something else than they store."
-    pairs = [nb for nb, _ in notebooks() if nb.exists()]
+def stale(wanted=None):
+    "Notebooks that print something else than they store: of all, or of the `wanted` pairs."
+    pairs = [nb for nb, _ in wanted or notebooks() if nb.exists()]
     for nb, ran in zip(pairs, run_all(pairs)):
         if isinstance(ran, Drift):
             yield str(ran)
@@ -589,9 +669,11 @@ def main(*args):
         winner, args = (args[at + 1:at + 2] or ("",))[0], args[:at] + args[at + 2:]
         if winner not in ("nb", "twin"): raise Drift("--from takes nb or twin")
     verb, *names = args or ("",)
+    if verb not in ("one", "build", "sync", "export", "check", "outputs") or verb == "one" and not names: raise Drift(__doc__)
+    if names and verb not in ("one", "sync", "outputs"): raise Drift(f"{verb} is for all pages at once, and takes no name. For one page: python tools/nb.py one {names[0]}")
     pairs = [pick(name) for name in names] if names else notebooks()
     if winner and not names: raise Drift("--from needs the names of the notebooks it is for")
-    if verb == "one" and names:
+    if verb == "one":
         for nb, twin in pairs: sync(nb, twin, winner)
         for nb, _ in pairs: export(nb)
         copy_settings()
@@ -614,12 +696,10 @@ def main(*args):
         problems = run_and_store([nb for nb, _ in notebooks()])
         write_tops([NBS / page for page in TOP.values()])
         complain(problems)
-    elif verb in ("check", "outputs"):
-        drift = list(check() if verb == "check" else stale())
+    else:
+        drift = list(check() if verb == "check" else stale(pairs))
         for line in drift: print(line)
         if drift: raise Drift("mend what is named above, then run: python tools/nb.py build")
-    else:
-        raise Drift(__doc__)
 
 
 if __name__ == "__main__":

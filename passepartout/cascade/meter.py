@@ -17,7 +17,7 @@ from ..awareness.budget import utf8_bound
 from ..conditions import PassepartoutError
 from ..messages import HEARTBEAT, TOOL_OUTPUT, USER_INPUT, Signal, pick
 from .prices import Prices, Usage
-from .purse import Call, Narrowed, Reckoning
+from .purse import Call, NarrowedPurse, Reckoning
 
 # %% ../../nbs/cascade/13f_meter.ipynb #517b5786
 OVERHEAD = 1024           # tokens that a server may put around a question
@@ -85,7 +85,7 @@ def meter_for(agent: Any, backend: Any, context: Any, turn: Any = None) -> Meter
     signal = context if isinstance(context, Signal) else None
     if turn is None and signal is not None: turn = agent.turn_of(signal)
     if turn is not None and (allowances := getattr(agent, "allowances", None)) and (allowed := allowances.get(turn.id)):
-        purse = Narrowed(purse, allowed)
+        purse = NarrowedPurse(purse, allowed)
     if backend.local or not purse.limits and "meter" not in backend.takes:
         if not (agent.prices.own and agent.prices.named(backend.name)): return None
     call = Call(backend.name, "", agent.memex_slug, signal.session if signal is not None else "", turn.id if turn is not None else "")

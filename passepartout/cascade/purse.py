@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/cascade/purse.html.md"""
 # %% auto #0
 __all__ = ['SETTINGS', 'LONGEST', 'limits_of', 'Call', 'PurseFailed', 'explained', 'open_purse', 'today_by', 'newest_day',
            'midnight_after', 'say_amount', 'overdrawn', 'unpriced', 'PurseFile', 'Reserving', 'Purse', 'Standing',
-           'Reckoning', 'Narrowed']
+           'Reckoning', 'NarrowedPurse']
 
 # %% ../../nbs/cascade/13e_purse.ipynb #4800eb56
 import sqlite3
@@ -230,7 +230,7 @@ class Reckoning(Purse):
             return moved
 
 # %% ../../nbs/cascade/13e_purse.ipynb #6417d925
-class Narrowed(Reckoning):
+class NarrowedPurse(Reckoning):
     "The purse `purse` under further limits; the smaller of two counts."
     def __init__(self, purse: Purse, limits: Mapping[tuple[str, str], int]):
         super().__init__(purse.path, {**purse.limits, **{key: min(limit, purse.limits.get(key, limit)) for key, limit in limits.items()}},

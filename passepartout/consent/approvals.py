@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/consent/approvals.html.md"""
 # %% auto #0
 __all__ = ['ALPHABET', 'TRIES', 'MOST_SHOWN', 'new_code', 'code_hash', 'shown_hash', 'PendingApproval', 'summarise',
            'reason_given', 'indented', 'preview_text', 'told_and_shown', 'Unconfirmed', 'phrase_of', 'confirms',
-           'flight_plan', 'without_secrets', 'Waiting', 'Filing', 'Guarded', 'ApprovalDesk', 'approved_action',
-           'approved_row']
+           'flight_plan', 'without_secrets', 'WaitingApprovals', 'ApprovalQuestions', 'GuardedApprovals',
+           'ApprovalDesk', 'approved_action', 'approved_row']
 
 # %% ../../nbs/consent/17b_approvals.ipynb #cd8f1319
 import hmac
@@ -130,7 +130,7 @@ def without_secrets(scanner, action: Action) -> Action:
             else action.model_copy(update={"payload": payload}))
 
 # %% ../../nbs/consent/17b_approvals.ipynb #0ca4b686
-class Waiting:
+class WaitingApprovals:
     "The questions that wait for an answer: rows of the journal, and beside them the codes that this process has shown."
     codes: dict[str, str]                # approval -> its code, which no record has
     failures: dict[str, int]
@@ -158,7 +158,7 @@ class Waiting:
                 for table in (self.codes, self.kept, self.failures): table.pop(ident, None)
 
 # %% ../../nbs/consent/17b_approvals.ipynb #1641fc66
-class Filing(Waiting):
+class ApprovalQuestions(WaitingApprovals):
     "How a question is put."
     def file(self, batch, verdict: ApprovalRequired, channel: str, foreseen: Foreseen | None = None, private_tags: Sequence[str] = (),
              ttl_s: float | None = None, told: str = "", confidential: bool = False,
@@ -178,7 +178,7 @@ class Filing(Waiting):
                           for_channel(preview, private, channel), phrase, confidential)
 
 # %% ../../nbs/consent/17b_approvals.ipynb #7b2999a6
-class Guarded(Filing):
+class GuardedApprovals(ApprovalQuestions):
     "Questions that are over after too many wrong codes, in whatever process they were heard."
     def wrong(self, rows: Sequence[dict]) -> None:
         "Count a wrong try for each of these asks; after the fifth an ask is refused for good, and `PassepartoutError` says so."
@@ -196,7 +196,7 @@ class Guarded(Filing):
         return max(self.failures[row["id"]], len([r for r in told if r["body"] is None or r["body"].get("approval") == row["id"]]))
 
 # %% ../../nbs/consent/17b_approvals.ipynb #2ef318c4
-class ApprovalDesk(Guarded):
+class ApprovalDesk(GuardedApprovals):
     "Pending approvals of one agent: the journal's records, and the codes that this process has shown."
     def over(self, code: str | None, session: str) -> str | None:
         "Why the question of this session to which `code` belongs takes no answer, when its time is over."

@@ -15,7 +15,7 @@ from typing import Any
 
 from .approvals import visible
 from .endorsements import EndorsementRefused, agreed_to
-from .sayings import Standing
+from .sayings import StandingSayings
 from ..labels import SENDER, SURE, shape_of
 from ..frozen import field_name
 from ..messages import PERSON, Signal
@@ -89,7 +89,7 @@ class Attestation:
                        "asking. All the rest of its results stays text that anyone may have written.")
 
 # %% ../../nbs/consent/17da_attestations.ipynb #b1f2240e
-class Attestations(Standing):
+class Attestations(StandingSayings):
     "The attestations of one journal."
     kind, noun, refused = "attest", "attestation", EndorsementRefused
 

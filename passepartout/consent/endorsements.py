@@ -19,7 +19,7 @@ from typing import Any
 from .approvals import visible
 from ..conditions import PassepartoutError
 from .grants import canonical
-from .sayings import Standing
+from .sayings import StandingSayings
 from ..records import record
 
 # %% ../../nbs/consent/17bb_endorsements.ipynb #6d5e350f
@@ -60,7 +60,7 @@ def parts_of(value: Any) -> tuple:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 # %% ../../nbs/consent/17bb_endorsements.ipynb #6a0b9375
-class Endorsements(Standing):
+class Endorsements(StandingSayings):
     "The endorsements of one journal."
     kind, noun, refused = "endorse", "endorsement", EndorsementRefused
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..net.addresses import AddressRefused, read_address
 from .approvals import visible
-from .sayings import Standing
+from .sayings import StandingSayings
 from ..conditions import PassepartoutError
 from ..lazy import Regex
 from ..records import record
@@ -171,7 +171,7 @@ def _until(text: str, now: datetime) -> tuple[datetime, str] | None:
     return day.replace(hour=hour, minute=minute, second=0, microsecond=0), text[found.end():].strip()
 
 # %% ../../nbs/consent/17ba_grants.ipynb #092f6baf
-class Grants(Standing):
+class Grants(StandingSayings):
     "The grants of one journal."
     kind, noun, refused = "grant", "grant", GrantRefused
     secret = "What was asked about holds a secret, which does not go on the record. It can be allowed this one time."

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/gates/provenance.html.md"""
 
 # %% auto #0
 __all__ = ['Met', 'TRUSTED', 'is_harmless', 'gives_commands_only', 'nowhere_met', 'touches', 'is_named', 'whose_words',
-           'is_unbidden', 'calls_in', 'Knowing', 'Single', 'Provenance', 'provenance_gate', 'provenance_skill']
+           'is_unbidden', 'calls_in', 'ProvenanceFacts', 'Single', 'Provenance', 'provenance_gate', 'provenance_skill']
 
 # %% ../../nbs/gates/provenance.ipynb #1bfc6283
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ def calls_in(steps: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for inner in step.values(): yield from calls_in(inner)
 
 # %% ../../nbs/gates/provenance.ipynb #501b44f4
-class Knowing:
+class ProvenanceFacts:
     "What the gate asks others, and what the settings say."
     def __init__(self, tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label],
                  view_of: Callable[[Signal], Words], rules: Mapping[str, str], known: Iterable[str], case_of: Callable, endorsed: Callable,
@@ -103,7 +103,7 @@ class Knowing:
                                   if str(tier).strip().lower() == "allow"} - {"default"}, frozenset(map(near_text, known))
 
 # %% ../../nbs/gates/provenance.ipynb #70cd93b3
-class Single(Knowing):
+class Single(ProvenanceFacts):
     "The half of the gate that judges calls."
     def judged(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
         "The action itself when it passes, else the question."

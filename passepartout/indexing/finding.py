@@ -30,7 +30,7 @@ from .query import Question, QueryError, ask, misread, has_filter, say_filter
 from .ranking import MOST, Best, Candidate, best_sections, select
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
-from ..search import Found, Hit, Term, clip, fold, no_terms
+from ..search import EMPTY_FOLDER, Found, Hit, Term, clip, fold, no_terms, say_apart, say_missing
 from ..awareness.views import Projects, arrange, is_project, open_item, open_key, sooner
 
 # %% ../../nbs/indexing/08j_finding.ipynb #a37ae390
@@ -154,7 +154,7 @@ def read_private(index: Index, private: Sequence[str]) -> Iterator[int]:
 # %% ../../nbs/indexing/08j_finding.ipynb #d8cdfef2
 def why_not(index: Index, question: Question, query: str, folder: str, private: Sequence[str] = ()) -> tuple[str, bool]:
     "(why nothing was found, whether private notes had a say in that): no notes, a word that is nowhere, a filter that nothing passes, or words that never meet."
-    if not index.known: return "There are no notes in this folder.", False
+    if not index.known: return EMPTY_FOLDER, False
     secret = private_sections(index, private)
     held = {word.removesuffix(" *").strip('"'): [each.id in secret for each in select(index, Question(word, "", ()), word, folder)]
             for word in question.words}
@@ -164,13 +164,10 @@ def why_not(index: Index, question: Question, query: str, folder: str, private: 
         near = sorted({each for word in missing for each in nearest(index, word, secret=secret)})
         typed = {" ".join(index_words(word)): word.strip('"“”„«»?!.,;:') for word in query.split()}
         said = [repr(typed.get(word) or re.sub(r"^(\d{4}) (\d\d) (\d\d)$", r"\1-\2-\3", word)) for word in missing]
-        return f"No note mentions {' or '.join(said)}." + (f" Close to it: {', '.join(near)}." if near
-                else "") + misread(query), doubt
+        return say_missing(said, near) + misread(query), doubt
     if not held: return f"Nothing in your notes {say_filter(query)}." + undated(query) + misread(query), doubt
     many = [f"{word}: {len(found)}" if len(found) <= MOST else f"{word}: more than {MOST}" for word, found in held.items()]
-    said = "" if secret else f" ({', '.join(many)})"
-    return (f"Every word occurs, but never together in one section with these filters{said}. Try fewer." if len(question.words) < 2
-            else f"Every word occurs, but never together in one section{said}. Try fewer words."), doubt
+    return say_apart(() if secret else many, filtered=len(question.words) < 2), doubt
 
 # %% ../../nbs/indexing/08j_finding.ipynb #3c376504
 def undated(query: str) -> str:

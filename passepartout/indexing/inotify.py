@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/indexing/inotify.html.md"""
 # %% auto #0
 __all__ = ['MODIFY', 'ATTRIB', 'CLOSE_WRITE', 'MOVED_FROM', 'MOVED_TO', 'CREATE', 'DELETE', 'DELETE_SELF', 'MOVE_SELF', 'UNMOUNT',
            'OVERFLOW', 'IGNORED', 'ONLY_FOLDERS', 'NO_LINKS', 'IS_FOLDER', 'CHANGES', 'ARRIVALS', 'WRITTEN', 'calls',
-           'Notice', 'Folders', 'Trees', 'events', 'Hearing', 'Watching']
+           'Notice', 'Folders', 'Trees', 'events', 'TreeNotices', 'Watching']
 
 # %% ../../nbs/indexing/08jb_inotify.ipynb #3fc06cb8
 import errno
@@ -120,7 +120,7 @@ def events(data: bytes) -> Iterator[tuple[int, int, str]]:
         yield number, kind, os.fsdecode(data[at - length:at].rstrip(b"\0"))
 
 # %% ../../nbs/indexing/08jb_inotify.ipynb #ec9ce8fe
-class Hearing(Trees):
+class TreeNotices(Trees):
     "Trees, and what the kernel tells about them."
     def read(self) -> list[Notice]:
         "What was told since the last time; nothing when nothing was. Does not wait."
@@ -144,7 +144,7 @@ class Hearing(Trees):
         return Notice(path, not kind & ~WRITTEN)
 
 # %% ../../nbs/indexing/08jb_inotify.ipynb #0134dc51
-class Watching(Hearing):
+class Watching(TreeNotices):
     "Watches folders, sleeps until there is something to hear, and can be woken. `OSError` where the kernel does not do that."
     def wait(self, seconds: float | None = None) -> bool:
         "Sleep until there is something to read, the bell rang, or the time is over; whether there is something to read."

@@ -22,7 +22,7 @@ from ..labels import label_of
 from ..messages import (APPROVAL_REQUIRED, PLAN, TOOL_ERROR, TOOL_OUTPUT, Action, ApprovalRequired, FrozenDict, Label, Signal,
                                    pick)
 from .planstate import STEP, PlanState, index_plans, label_record
-from .planworld import Reading, StepAsks, data_of
+from .planworld import PlanWorld, StepAsks, data_of
 from ..results import tool_error, tool_output
 from ..tools import ToolResult
 from ..exchanges import without_quotes
@@ -96,7 +96,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     state.at = ""
     try:
         plan = state.plan or read_plan(state.written, agent.tools)
-        run = Run(plan, Reading(agent, state, plan, signal))
+        run = Run(plan, PlanWorld(agent, state, plan, signal))
         answer = await run.start()
     except StepAsks as asks:
         await wait(agent, state, signal, asks)

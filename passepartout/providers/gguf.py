@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/providers/gguf.html.md"""
 
 # %% auto #0
 __all__ = ['GIVEN', 'ABOUT_HARDWARE', 'SERVING', 'WAITED', 'LEFT', 'model_command', 'model_environment', 'kill_and_wait',
-           'ModelProcess', 'Loaded', 'Asked', 'Counting', 'Hearing', 'Ahead', 'Gguf']
+           'ModelProcess', 'LoadedModel', 'ModelRequests', 'QuestionFit', 'AnswerStream', 'GgufAhead', 'Gguf']
 
 # %% ../../nbs/providers/gguf.ipynb #bcbc52df
 import asyncio
@@ -86,7 +86,7 @@ class ModelProcess:
 # %% ../../nbs/providers/gguf.ipynb #dc08f737
 LEFT = 5.0                             # seconds for a process to come to an end with a question that nobody waits for any more
 
-class Loaded:
+class LoadedModel:
     "A model in a file, and the one thread at a time that asks its process."
     def __init__(self, path: Path, tools: Any, tokens: int = 8192, stream: bool = True, measures: Measures | None = None):
         self.path, self.tools, self.tokens, self.stream, self.measures = Path(path), tools, tokens, stream, measures or Measures()
@@ -119,7 +119,7 @@ class Loaded:
             if (stopped is None or self.asking is stopped) and self.server is not None: self.server.end()
 
 # %% ../../nbs/providers/gguf.ipynb #61d9e0fc
-class Asked(Loaded):
+class ModelRequests(LoadedModel):
     "What is asked of the process, in a thread."
     def open(self) -> ModelProcess:
         "The process, with the model loaded. `BackendFailure` when it cannot be."
@@ -153,7 +153,7 @@ class Asked(Loaded):
                 raise HttpFailed("llama.cpp does not accept the question", 400, json.dumps({"error": {"message": said["wrong"]}}))
 
 # %% ../../nbs/providers/gguf.ipynb #061b48ef
-class Counting(Asked):
+class QuestionFit(ModelRequests):
     "Makes a question fit before it is asked."
     async def working(self, fn: Callable, *args: Any) -> Any:
         "Await `fn(*args, stopped)` in a thread, and say so when nobody waits for it any more."
@@ -175,7 +175,7 @@ class Counting(Asked):
         return fitting(compose, measure, len(JSON_FORM), self.tokens)
 
 # %% ../../nbs/providers/gguf.ipynb #a8b587fe
-class Hearing(Counting):
+class AnswerStream(QuestionFit):
     "Has a question answered in the thread, and listens to it."
     async def ask(self, body: dict, heard: Heard, hear: Callable | None) -> None:
         "Have `body` answered in a thread, and take the answer in. `HttpFailed` as from a server."
@@ -193,7 +193,7 @@ class Hearing(Counting):
         if wrong: raise wrong[0]
 
 # %% ../../nbs/providers/gguf.ipynb #3d3333ae
-class Ahead(Hearing):
+class GgufAhead(AnswerStream):
     "Puts a question into words, and has its beginning read before there is one."
     def measure(self) -> Measure:
         "How this model counts."
@@ -219,7 +219,7 @@ class Ahead(Hearing):
         return thread
 
 # %% ../../nbs/providers/gguf.ipynb #776ca30c
-class Gguf(Ahead):
+class Gguf(GgufAhead):
     "The backend `gguf`. Call it with a prompt and a system prompt; what comes back is text for reason, or `BackendFailure`."
     async def __call__(self, prompt: str, system_prompt: str, *, hear: Callable | None = None, compose: Any = None) -> str:
         measure, composed = self.measure(), Composed(system_prompt)

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/providers/wire.html.md"""
 
 # %% auto #0
 __all__ = ['FORMS', 'Reached', 'Keyed', 'usable_models', 'nearest_model', 'Listed', 'Explaining', 'Windowed', 'Measured',
-           'Fitting', 'Asking', 'Putting', 'Ahead', 'Provider']
+           'Fitting', 'ServerRequests', 'Putting', 'ServerAhead', 'Provider']
 
 # %% ../../nbs/providers/wire.ipynb #10ee953b
 import json
@@ -207,7 +207,7 @@ class Fitting(Measured):
         return fitting(compose, measure, self.beside(), self.tokens)
 
 # %% ../../nbs/providers/wire.ipynb #b439fd9d
-class Asking(Fitting):
+class ServerRequests(Fitting):
     "Sends one request."
     async def ask(self, q: Question, headers: Mapping[str, str], heard: Heard, hear: Callable | None, meter: Any) -> bool:
         "Send one request, through the meter if it costs something; whether the answer came in pieces. `HttpFailed`, and what the meter raises."
@@ -225,7 +225,7 @@ class Asking(Fitting):
             return streamed
 
 # %% ../../nbs/providers/wire.ipynb #46200fe5
-class Putting(Asking):
+class Putting(ServerRequests):
     "Puts a question into words, in the form that the server knows."
     def question(self, prompt: str, composed: Composed, model: str, measure: Measure) -> Question:
         "What the server is asked."
@@ -245,7 +245,7 @@ class Putting(Asking):
         return True
 
 # %% ../../nbs/providers/wire.ipynb #209dc9ae
-class Ahead(ReadsAhead, Putting):
+class ServerAhead(ReadsAhead, Putting):
     "Has a server read the beginning of a question before there is one."
     def read_ahead(self, compose: Any) -> Thread:
         "Begin: the system prompt is put together here, by `compose(measure, beside)`, and sent in the background, by the thread that is returned."
@@ -267,7 +267,7 @@ class Ahead(ReadsAhead, Putting):
         finally: await other.http.close()
 
 # %% ../../nbs/providers/wire.ipynb #b126ced1
-class Provider(Ahead):
+class Provider(ServerAhead):
     "A backend over HTTP. Call it with a prompt and a system prompt; what comes back is text for reason, or `BackendFailure`."
     async def __call__(self, prompt: str, system_prompt: str, *, model: str | None = None, hear: Callable | None = None,
                        meter: Any = None, compose: Any = None) -> str:

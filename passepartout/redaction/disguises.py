@@ -16,7 +16,7 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from .knownvalues import Known
+from .knownvalues import KnownSecrets
 from ..lazy import Regex
 from .patterns import Finding, TooMuch
 
@@ -43,7 +43,7 @@ def unescaped(raw: bytes) -> tuple[bytes, list[int]]:
     return undone(_ESCAPE, raw, _letter)
 
 # %% ../../nbs/redaction/04be_disguises.ipynb #6dd1e7da
-def escaped_values(known: Known, raw: bytes) -> list[Finding]:
+def escaped_values(known: KnownSecrets, raw: bytes) -> list[Finding]:
     "The values of `known` that are found when the escapes are undone, once or twice, where they stand with them. `TooMuch` when there are too many escapes."
     if raw.count(b"%") + raw.count(b"\\") + raw.count(b"&") > 12_000:
         raise TooMuch("It has too many escaped characters to be looked through for secrets.")
@@ -111,7 +111,7 @@ def undumped(raw: bytes) -> list[tuple[bytes, int, int]]:
     return lines
 
 # %% ../../nbs/redaction/04be_disguises.ipynb #7d12c479
-def in_dumps(known: Known, raw: bytes) -> list[Finding]:
+def in_dumps(known: KnownSecrets, raw: bytes) -> list[Finding]:
     "The values of `known` in a dump of a file, with the whole lines in which they stand."
     lines = undumped(raw)
     found, ends = (known.find(b"".join([listed for listed, _, _ in lines])) if lines else [],

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/redaction/knownvalues.html.md"""
 
 # %% auto #0
 __all__ = ['SHORTEST', 'MOST_MISSING', 'SHORTEST_DIVIDED', 'skeleton', 'writings', 'rare_writings', 'Secret', 'secrets_in',
-           'Known', 'in_pieces']
+           'KnownSecrets', 'in_pieces']
 
 # %% ../../nbs/redaction/04bd_knownvalues.ipynb #154ba181
 import base64
@@ -104,7 +104,7 @@ def secrets_in(variables: Mapping[str, str], ours: bool = False) -> list[Secret]
     return found
 
 # %% ../../nbs/redaction/04bd_knownvalues.ipynb #9f45bae7
-class Known:
+class KnownSecrets:
     "The known values, ready to be looked for."
     def __init__(self, secrets: Iterable[Secret] = ()):
         self.secrets = tuple(s for s in secrets if len(s.value) >= 4)

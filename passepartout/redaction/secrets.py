@@ -14,7 +14,7 @@ from typing import Any
 
 from ..conditions import PassepartoutError
 from .disguises import LEADS, OFFSET, escaped_values, folded, in_dumps, plainly, without_colours
-from .knownvalues import Known, Secret
+from .knownvalues import KnownSecrets, Secret
 from ..lazy import Regex
 from .patterns import Finding, TooMuch, linear
 from .recordtexts import new_texts, strings_in
@@ -57,7 +57,7 @@ TELLING = 13               # fewer letters and digits than this, with nothing el
 # %% ../../nbs/redaction/04c_secrets.ipynb #1fb7b10d
 class Finder:
     "Finds secrets. `known` are values; what looks like one is found without knowing any."
-    def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000): self.known, self.most = Known(secrets), most
+    def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000): self.known, self.most = KnownSecrets(secrets), most
 
     def find(self, text: str | bytes, shaped: bool = True) -> list[Finding]:
         "What is secret in `text`, in order and without overlaps. `TooMuch` when it cannot be judged in time."

@@ -1,4 +1,4 @@
-"""The programs that change what they are given, a line for each: under which options, and which of their words that is
+"""The programs that change the files they are given: one line for each, with the options under which they do, and the words that name the files
 
 Docs: https://example.org/passepartout/shell/changers.html.md"""
 

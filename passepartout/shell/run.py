@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/shell/run.html.md"""
 
 # %% auto #0
 __all__ = ['FILES', 'Again', 'Limits', 'Outcome', 'readable', 'ShellError', 'file_redirects', 'job_items', 'OpenedScript',
-           'open_script', 'open_for', 'never', 'answer', 'Prepared', 'Stopping', 'Collecting', 'Running', 'run_script']
+           'open_script', 'open_for', 'never', 'answer', 'PreparedScript', 'StoppableScript', 'Collecting', 'Running',
+           'run_script']
 
 # %% ../../nbs/shell/run.ipynb #6c41d313
 import asyncio
@@ -182,7 +183,7 @@ def answer(running, said: dict) -> None:
     except OSError: running.kill()
 
 # %% ../../nbs/shell/run.ipynb #3dd6c93d
-class Prepared:
+class PreparedScript:
     "A script with all that its process will need: the socket and pipes to it, and where its words will go."
     late: list[Simple]
 
@@ -208,7 +209,7 @@ class Prepared:
         for fd in (self.out, self.err, *self.given, *(() if self.first is None else (self.first,))): os.close(fd)
 
 # %% ../../nbs/shell/run.ipynb #208fea88
-class Stopping(Prepared):
+class StoppableScript(PreparedScript):
     "A script that can be ended."
     def kill(self) -> None:
         "End every process of the script now. In a sandbox the kernel does it when the first process dies; elsewhere the program inside does, when the socket closes."
@@ -219,7 +220,7 @@ class Stopping(Prepared):
         except OSError: pass
 
 # %% ../../nbs/shell/run.ipynb #93e54cd2
-class Collecting(Stopping):
+class Collecting(StoppableScript):
     "A script whose output is taken in."
     def listen(self, fd: int) -> bool:
         "Take what stands in one pipe. False when there is nothing more now."

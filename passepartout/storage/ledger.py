@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/storage/ledger.html.md"""
 
 # %% auto #0
 __all__ = ['begin_effect', 'settle_effect', 'ApprovalGone', 'genuine_record', 'is_after_break', 'whole_since', 'memory_seal',
-           'Recording', 'Announcing', 'Entries', 'finish', 'told_in', 'EffectLedger', 'Ledger', 'memory_rows', 'decide',
-           'lapse']
+           'RecordDraft', 'EffectDraft', 'Entries', 'finish', 'told_in', 'EffectLedger', 'Ledger', 'memory_rows',
+           'decide', 'lapse']
 
 # %% ../../nbs/storage/05d_ledger.ipynb #2ba75a1f
 import hashlib, json, os
@@ -157,7 +157,7 @@ _OWN_METHOD = {"intent": "intend", "outcome": "settle", "ask": "ask", "approval"
                "erase": "the room erasure", "accept": "the room acceptance", "key": "the store"}
 
 # %% ../../nbs/storage/05d_ledger.ipynb #eaf6753d
-class Recording(Draft):
+class RecordDraft(Draft):
     "A draft with records that change no table, and with memory."
     __slots__ = ("remembered",)
 
@@ -178,7 +178,7 @@ class Recording(Draft):
     _add = Draft.record
 
 # %% ../../nbs/storage/05d_ledger.ipynb #149353b8
-class Announcing(Recording):
+class EffectDraft(RecordDraft):
     "A draft that can announce an effect, and say what became of it."
     __slots__ = ()
 
@@ -205,7 +205,7 @@ class Announcing(Recording):
         self.change(settle_effect, effect, state)
 
 # %% ../../nbs/storage/05d_ledger.ipynb #a0f659b8
-class Entries(Announcing):
+class Entries(EffectDraft):
     "A draft that knows effects, approvals and memory. Nothing happens before it is committed."
     __slots__ = ()
 

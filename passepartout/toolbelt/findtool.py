@@ -26,7 +26,7 @@ from ..org import Node, Outline, shown_tags
 from ..outline.privacy import is_private
 from ..outline.properties import UNSAID, said_of
 from ..confinement.resources import resolve
-from ..search import Found, Hit, fold
+from ..search import FEWER, Found, Hit, fold
 from ..tools import ToolContext, ToolResult
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #0a0e1a5d
@@ -159,7 +159,7 @@ def org_find(query: str, limit: int, context: ToolContext, source: Source, priva
     now = (context.now or datetime.now()).timestamp()
     found, asked, told, secret = notes.find(query, limit, now, today, private), query, "", False
     if not found.hits and (fewer := fewer_words(notes, query, today, private)):
-        told, secret, asked = f"{found.why.removesuffix(' Try fewer words.')} With fewer words:\n", found.private or fewer[1], fewer[0]
+        told, secret, asked = f"{found.why.removesuffix(FEWER)} With fewer words:\n", found.private or fewer[1], fewer[0]
         found = notes.find(asked, limit, now, today, private)
     secret = secret or found.private or any(is_private(hit.tags, private) for hit in found.hits)
     quoted, word = found.hits[:max(0, min(quote, 5))], asked if asked.isalnum() else ""

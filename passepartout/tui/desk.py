@@ -16,6 +16,7 @@ from typing import Any
 from ..conditions import PassepartoutError
 from ..terminal.render import Line
 from ..oneline import short_line
+from ..search import EMPTY_FOLDER
 from ..terminal.shelf import Shelf, memex_root
 from .entries import Entry
 
@@ -94,7 +95,7 @@ class Contents(Week):
     def outline(self, open_files: Iterable[str] | str = ()) -> Iterable[Entry]:
         index, wanted = self.opened().index, {open_files} if isinstance(open_files, str) else set(open_files)
         files = sorted((path, ident) for ident, (path, *_) in index.files().items())
-        if not files: yield Entry(Line("·", "", "There are no notes in this folder.", "dim"))
+        if not files: yield Entry(Line("·", "", EMPTY_FOLDER, "dim"))
         for path, ident in files[:MOST_LISTED]:
             yield Entry(Line("-" if path in wanted else "+", "", path, "bold"), path)
             if path in wanted: yield from self.headings(path, ident)
