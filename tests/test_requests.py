@@ -1,4 +1,5 @@
 "What a guest may ask of a daemon: each action by name, and what may stand in it"
+import json
 from dataclasses import dataclass
 from types import SimpleNamespace as Made
 
@@ -215,3 +216,50 @@ def test_a_model_reads_ahead_when_it_has_nothing_else_to_do_and_does_not_yet(mon
     house = held(turns=Made(open=turns))                                       # noqa: F811
     house.ahead = None if ahead is None else Made(is_alive=lambda: ahead)
     assert requests.read_on(house, guest(), {})["begun"] == (read or ahead is not None) and (house.ahead == "begun") == read
+
+
+@pytest.mark.parametrize("via, named, seen", [("unix", None, None), ("unix", "a", "a"), ("tcp", None, "port-own"), ("tcp", "a", "port-a"), ("tcp", "port-a", "port-a")])
+def test_the_person_may_look_at_everything_and_the_port_at_its_own(via, named, seen):
+    assert requests.seen_session(held(), guest(via, session="port-own" if via == "tcp" else "main", sessions={"port-own": "", "port-a": ""}), {"session": named}) == seen
+
+
+@pytest.mark.parametrize("approval, session", [("a1", "other"), ("a2", "mine"), (None, "mine")])
+@pytest.mark.parametrize("what", ["offer", "endorse"])
+def test_what_leads_to_more_than_one_yes_is_about_the_session_of_its_question(monkeypatch, what, approval, session):
+    seen = []
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    house = held(offer=lambda *args: seen.append(args) or Grant(), endorse=lambda *args: seen.append(args))       # noqa: F811
+    getattr(requests, what)(house, guest(), {"approval": approval, "code": "c", "said": "s", "argument": "to", "session": "mine"})
+    assert seen == [(approval, "c", "s", session) if what == "offer" else (approval, "c", "to", "s", session)]
+
+
+@pytest.mark.parametrize("approval, told", [("a1", {"id": "a1", "session": "other", "state": "pending"}), ("a2", {}), (None, {})])
+def test_where_a_question_stands_is_told(approval, told):
+    assert requests.asked(held(), guest(), {"approval": approval}) == {"action": "asked", **told}
+
+
+@pytest.mark.parametrize("via, given, asked, told", [("unix", {"turn": "t", "limit": 7}, ("t", None, 7), ["a", "port-own"]), ("unix", {}, (None, None, 1), ["a", "port-own"]), ("tcp", {}, (None, "port-own", 1), ["port-own"])])
+def test_a_trace_tells_the_port_of_its_own_turns_only(via, given, asked, told):
+    seen = []
+    house = held(trace=lambda *args: seen.append(args) or [{"session": "a"}, {"session": "port-own"}])            # noqa: F811
+    found = requests.trace(house, guest(via, session="port-own", sessions={"port-own": ""}), given)
+    assert seen == [asked] and [each["session"] for each in json.loads(found["json"])] == told
+
+
+@pytest.mark.parametrize("given, done", [({}, ["all"]), ({"peek": 1}, ["all"]), ({"peek": True}, ["news", "close"]), ({"seen": 5}, [("seen", 5), "close"]), ({"seen": 5, "peek": True}, [("seen", 5), "close"])])
+def test_news_count_as_read_when_they_were_told_or_said_to_be_seen(monkeypatch, given, done):
+    seen, item = [], Made(_asdict=lambda: {"id": 5})
+    diary = Made(mark=lambda *args: seen.append(args), news=lambda: seen.append("news") or [item], close=lambda: seen.append("close"))
+    monkeypatch.setattr(requests, "diary_of", lambda agent: diary)
+    told = requests.news(held(news=lambda: seen.append("all") or [item]), guest(), given)
+    assert seen == done and json.loads(told["json"]) == ([] if "seen" in given else [{"id": 5}])
+
+
+async def test_a_word_to_a_plan_is_said_in_the_session_of_the_plan(monkeypatch):
+    seen = []
+    async def plan_do(*args): seen.append(args)
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    house = held(plan_named=lambda *args: seen.append(args) or Made(session="other"), plan_do=plan_do)            # noqa: F811
+    assert await requests.plan(house, guest(), {"plan": "p", "do": "skip", "value": "v", "session": "mine"}) == "other"
+    assert await requests.plan(house, guest(), {}) == "other"
+    assert seen == [("p", "mine"), ("p", "skip", "v", "other", requests.CLI), ("", None), ("", "", "", "other", requests.CLI)]
