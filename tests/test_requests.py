@@ -263,3 +263,39 @@ async def test_a_word_to_a_plan_is_said_in_the_session_of_the_plan(monkeypatch):
     assert await requests.plan(house, guest(), {"plan": "p", "do": "skip", "value": "v", "session": "mine"}) == "other"
     assert await requests.plan(house, guest(), {}) == "other"
     assert seen == [("p", "mine"), ("p", "skip", "v", "other", requests.CLI), ("", None), ("", "", "", "other", requests.CLI)]
+
+
+@pytest.mark.parametrize("via, given, undone, turn", [("unix", {}, (1, None), "main"), ("unix", {"count": 3, "session": "a"}, (3, "a"), "a"), ("tcp", {}, (1, "port-own"), "port-own")])
+async def test_what_is_taken_back_is_of_the_conversation_that_was_named(monkeypatch, via, given, undone, turn):
+    seen = []
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    async def undo(count, session, source): seen.append((count, session))
+    house = held(undo=undo)                                                    # noqa: F811
+    async def in_turn(session, work): seen.append(session); return await work(house.agent)
+    house.in_turn = in_turn
+    assert await requests.undo(house, guest(via, session="port-own" if via == "tcp" else "main", sessions={"port-own": "", "main": ""}), given) == turn and seen == [turn, undone]
+
+
+@pytest.mark.parametrize("which, stopped", [(None, ["1", "b"]), (1, ["1"]), ("b", ["b"]), ("1", []), (2, [])])
+def test_a_guest_stops_the_request_that_it_names(which, stopped):
+    seen = []
+    one = guest(asked={each: Made(cancel=lambda each=each: seen.append(str(each))) for each in (1, "b")})
+    assert requests.cancel(held(), one, {"request": which})["count"] == len(stopped) and seen == stopped
+
+
+@pytest.mark.parametrize("health, checked", [("healthy", True), ("unknown", False)])
+def test_a_daemon_that_was_not_looked_at_says_so(health, checked):
+    assert requests.health(held(health=health), guest(), {}) == {"type": "HEALTH-RESPONSE", "status": health, "checked-p": checked}
+
+
+@pytest.mark.parametrize("nonce", [None, "ab"])
+def test_a_seal_is_asked_for_where_there_is_one(nonce):
+    told = requests.hello(nonce)["payload"]
+    assert ("auth" in [str(each).lower().lstrip(":") for each in told["capabilities"]], told.get("nonce")) == (nonce is not None, nonce)
+
+
+@pytest.mark.parametrize("cascade, told", [(("local", "reflex"), ["local", "reflex"]), (lambda: ("local",), [])])
+def test_the_port_is_told_who_thinks_and_not_where_the_notes_lie(cascade, told):
+    house = held(provider_cascade=cascade, turns=Made(recent=lambda session: [Made(asked=session)]), hint="h", health="healthy")       # noqa: F811
+    found = requests.status(house, guest("tcp", session="port-own", sessions={"port-own": ""}), {})
+    assert found == {"action": "status", "session": "port-own", "cascade": told, "hint": "h", "last": "port-own", "health": "healthy"}
