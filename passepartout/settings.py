@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/settings.html.md"""
 
 # %% auto #0
 __all__ = ['ORIGINAL', 'KINDS', 'ALIASES', 'Places', 'Thinkers', 'Budgets', 'Replies', 'Rights', 'Shown', 'Clock', 'Limits',
-           'Settings', 'memex_slug', 'Entry', 'ini_entries', 'variable_name', 'variable_entries', 'xdg_dir', 'home_dir',
-           'working_dir', 'packaged_text', 'Draft', 'lay', 'lay_layer', 'shown', 'unsure', 'told_once', 'unknown',
-           'own_keys', 'lay_dotenv', 'lay_arguments', 'load_settings']
+           'Settings', 'memex_slug', 'Entry', 'ini_entries', 'variable_name', 'variable_entries', 'xdg_dir',
+           'unheard_dirs', 'wandering', 'home_dir', 'working_dir', 'packaged_text', 'Draft', 'lay', 'lay_layer',
+           'shown', 'unsure', 'told_once', 'unknown', 'own_keys', 'lay_dotenv', 'lay_arguments', 'load_settings']
 
 # %% ../nbs/04_settings.ipynb #95211660
 import hashlib, os, re
@@ -211,6 +211,22 @@ def xdg_dir(kind: str, environ: Mapping[str, str], home: Path) -> Path:
     path = environ.get(f"XDG_{kind.upper()}_HOME", "")
     return Path(path) if os.path.isabs(path) else home / {"config": ".config", "state": ".local/state", "cache": ".cache"}[kind]
 
+# %% ../nbs/04_settings.ipynb #cbb0edc7
+def unheard_dirs(environ: Mapping[str, str], home: Path) -> Iterator[str]:
+    "The base directories that `environ` names by a relative path, a sentence for each."
+    for kind in ("config", "state", "cache"):
+        name = f"XDG_{kind.upper()}_HOME"
+        if (said := environ.get(name, "")) and not os.path.isabs(said):
+            yield f"environment {name}: {said[:80]!r} is a relative path, which does not count here. Write it out. Until then it is {xdg_dir(kind, environ, home)}."
+
+# %% ../nbs/04_settings.ipynb #d411510a
+def wandering(said: str, here: Path | None) -> Iterator[str]:
+    "What is wrong with `said`, the folder of the record as the environment names it, when it is a relative path."
+    if not (said := said.strip()) or said.startswith(("/", "~")): return
+    meant = "" if here is None or "\0" in said else f" In this folder it meant {os.path.normpath(here / said)}; write that if your record lies there."
+    yield (f"environment PASSEPARTOUT_STATE_DIR: {said[:80]!r} is a relative path, which does not count here, since every folder that you "
+           f"start from would have a record of its own. Write it out.{meant}")
+
 # %% ../nbs/04_settings.ipynb #a14d737d
 def home_dir(environ: Mapping[str, str]) -> Path:
     "The person's home directory: HOME, or else what the user database says."
@@ -352,16 +368,18 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, environ: Mappin
     given = {name: value for name, value in {**(overrides or {}), **more}.items() if value is not None}
     home = home_dir(environ)
     here = working_dir()
+    strays = tuple(wandering(environ.get("PASSEPARTOUT_STATE_DIR", ""), here))
     config = Path(given.get("config_dir") or xdg_dir("config", environ, home))
     draft, personal = Draft(home), config / "passepartout" / "settings.ini"
     lay_layer(draft, ini_entries(packaged_text(), "default", home))
     lay_layer(draft, [Entry(f"{kind}_dir", xdg_dir(kind, environ, home), "XDG base directory", home) for kind in ("state", "cache")])
     lay_layer(draft, ini_entries(said := config_text(personal, own=True) or "", str(personal), home))
     secrets = lay_dotenv(draft, personal.with_name(".env"))
-    lay_layer(draft, variable_entries(environ, "environment", here))
+    draft.warnings += unheard_dirs(environ, home)
+    lay_layer(draft, variable_entries({**environ, "PASSEPARTOUT_STATE_DIR": ""} if strays else environ, "environment", here))
     lay_layer(draft, [Entry("config_dir", config, "XDG base directory", here)])
     lay_arguments(draft, given, here)
     sealed = {"permissions": draft.values["permissions"], "origin": draft.origin, "secrets": secrets | own_keys(environ)}
-    doubts = tuple(unsure(said, str(personal)))
+    doubts = (*unsure(said, str(personal)), *(strays if "state_dir" not in given else ()))
     return Settings(**draft.values | {name: MappingProxyType(value) for name, value in sealed.items()}, unsure=doubts,
                     warnings=told_once(draft.warnings, doubts))

@@ -21,6 +21,7 @@ from passepartout.skillfiles.skillpage import SkillPage, read_skill
 from passepartout.skills import Skill, SkillError
 from passepartout.tangling.sourceblocks import Line
 from passepartout.verify import judge
+from waits import wait_for
 
 WRAP = find_bubblewrap()
 
@@ -88,6 +89,30 @@ def test_its_environment_names_nothing_of_the_person(monkeypatch):
 def test_it_sees_no_process_but_its_own():
     pids = said(REACH.format("','.join(n for n in os.listdir('/proc') if n.isdigit())"))["text"].split(",")
     assert len(pids) <= 3
+
+
+def in_group(number):
+    "The processes of a group that have not ended."
+    found = []
+    for each in Path("/proc").glob("[0-9]*/stat"):
+        try: state, _, group = each.read_bytes().rpartition(b")")[2].split()[:3]
+        except OSError: continue
+        if int(group) == number and state != b"Z": found.append(each.parent.name)
+    return found
+
+
+@jailed
+def test_who_is_killed_in_its_first_milliseconds_leaves_nobody_behind():
+    jail, groups = SkillProcess(unchecked("def gate(a, s): return None"), WRAP, PATIENT), []
+    for step in range(150):
+        jail.process = jail.spawned()
+        groups.append(jail.process.pid)
+        time.sleep(step % 50 * 0.0001)
+        jail.close()
+    try: wait_for(lambda: not any(map(in_group, groups)), "The end of every sandbox", 10.0)
+    finally:
+        for each in groups:
+            if in_group(each): os.killpg(each, 9)
 
 
 @jailed

@@ -12,7 +12,8 @@ from passepartout.settings import load_settings
 from passepartout.tools import ToolContext, ToolError
 from passepartout.net.pagetext import page_text
 from passepartout.toolbelt.web import Reader, web_tool
-from passepartout.net.webclient import Limits, WebFailed, get
+from passepartout.net import webclient
+from passepartout.net.webclient import Limits, Unpacker, WebFailed, get
 
 PRIVATE = ["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"]
 PRIVATE6 = ["::/128", "::1/128", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "2001:db8::/32", "2002::/16", "2001::/32", "100::/64", "64:ff9b:1::/48"]
@@ -173,12 +174,32 @@ BOMB = gzip.compress(b"\0" * 20_000_000)
 
 @pytest.mark.parametrize("handler, message", [(dripping, "in time|within"), (endless, "too long"), (slow_headers, "in time|within"), (endless_headers, "could not be read"), (garbage, "could not be read"), (silence, "in time|within"),
     (answering(body=BOMB, content_encoding="gzip"), "too long"), (answering(body=zlib.compress(b"\0" * 20_000_000), content_encoding="deflate"), "too long"), (answering(body=b"junk", content_encoding="gzip"), "unpacked"),
+    (answering(body=gzip.compress(b"hello " * 1000)[:-9], content_encoding="gzip"), "breaks off"), (answering(body=gzip.compress(b"hello") + BOMB, content_encoding="gzip"), "too long"), (answering(body=gzip.compress(b"hello") + gzip.compress(b"hello")[:-9], content_encoding="gzip"), "breaks off"),
     (answering(content_encoding="br"), "packed in a way"), (answering(content_encoding="gzip, gzip", body=gzip.compress(BOMB)), "packed in a way"), (answering(kind="image/png"), "not text"), (answering(kind="application/octet-stream"), "not text"), (answering(kind=""), "not text"), (answering(body=b"x" * 600_000), "too long")],
-    ids=["dripping", "endless", "slow headers", "endless headers", "garbage", "silence", "gzip bomb", "deflate bomb", "broken gzip", "brotli", "gzip twice", "picture", "octets", "no type", "long"])
+    ids=["dripping", "endless", "slow headers", "endless headers", "garbage", "silence", "gzip bomb", "deflate bomb", "broken gzip", "gzip that breaks off", "bomb behind a part", "part that breaks off", "brotli", "gzip twice", "picture", "octets", "no type", "long"])
 async def test_no_answer_costs_more_than_it_may(handler, message):
     async with serving(handler) as (port, _):
         seconds = 0.4 if "in time" in message else 30          # on a busy machine, what is too long may also take that long
         with pytest.raises(WebFailed, match=message): await get(site(port), "127.0.0.1", limits=Limits(seconds=seconds, received=500_000, unpacked=1_000_000))
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_all_parts_of_a_packed_answer_are_read_wherever_it_is_cut(step):
+    data, found, unpacker = gzip.compress(b"one ") + gzip.compress(b"") + gzip.compress(b"two") + b"\0\0", b"", Unpacker("gzip", 7)
+    for at in range(0, len(data), step): found += unpacker.feed(data[at:at + step])
+    unpacker.finish()
+    assert found == b"one two"
+    Unpacker("gzip", 7).finish()                                # nothing at all is not packed
+
+
+async def test_tiny_pieces_hold_up_nobody():
+    class Flood:
+        status_code, headers = 200, {"content-type": "text/plain"}
+        async def aiter_raw(self):
+            for _ in range(10_000): yield b"x"
+    others, reading = 0, asyncio.ensure_future(webclient._answer(Flood(), Limits()))
+    while not reading.done(): others += 1; await asyncio.sleep(0)
+    assert len(reading.result().body) == 10_000 and others >= 30
 
 
 async def test_the_certificate_is_checked_against_the_name(tmp_path):

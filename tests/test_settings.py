@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, given, settings as budget, strategies as st
 from conftest import examples
 from passepartout.conditions import PassepartoutError
 from passepartout.inifile import file_lines, read_number
+from passepartout.serving.service import unit_text
 from passepartout.settings import KINDS, load_settings, variable_name
+from passepartout.terminal.tanglecommand import ledger_path
 
 ROOT = Path(__file__).parents[1]
 ORIGINAL = ["MEMEX_DIR", "MEMEX_ASSISTANT", "DEFAULT_ACTUATOR", "SILENT_ACTUATORS", "HEARTBEAT_INTERVAL", "MEMORY_AUTO_SAVE_INTERVAL",
@@ -154,6 +156,40 @@ def test_xdg_directories(place):
     assert (some.state_dir, some.cache_dir, some.config_dir) == (place / "s", place / ".cache", place / "c")
     assert load(place, state_dir=place / "t").journal_dir.parent == place / "t/passepartout"
     assert load(place, "state_dir = st").state_dir == place / "st"
+
+
+def test_a_relative_folder_of_the_record_would_be_another_one_in_every_folder(place, monkeypatch):
+    monkeypatch.chdir(place)
+    some = load(place, environ={"PASSEPARTOUT_STATE_DIR": "./st "})
+    assert some.state_dir == place / ".local/state" and f"it meant {place / 'st'};" in some.unsure[0] and len(some.unsure) == 1
+    for said, where in ((str(place / "st"), "st"), ("~/st", "st"), (" ", ".local/state")):
+        some = load(place, environ={"PASSEPARTOUT_STATE_DIR": said})
+        assert (some.state_dir, some.unsure) == (place / where, ())
+    some = load(place, environ={"PASSEPARTOUT_STATE_DIR": "st"}, state_dir=place / "t")
+    assert (some.state_dir, some.unsure) == (place / "t", ())
+    (place / ".config/passepartout/.env").write_text("PASSEPARTOUT_STATE_DIR=st\n")
+    (place / ".config/passepartout/.env").chmod(0o600)
+    monkeypatch.chdir("/")
+    assert load(place).state_dir == place / "st"                       # in a file it begins at home, wherever the program starts
+
+
+def test_a_base_directory_that_does_not_count_is_told(place):
+    some = load(place, environ={"XDG_STATE_HOME": "st", "XDG_CACHE_HOME": str(place / "c"), "XDG_CONFIG_HOME": "~/.c"})
+    assert (some.state_dir, some.config_dir) == (place / ".local/state", place / ".config")
+    assert [warning.split()[1] for warning in some.warnings] == ["XDG_CONFIG_HOME:", "XDG_STATE_HOME:"]
+
+
+def test_a_unit_takes_the_folders_of_its_terminal_along():
+    said = {"PASSEPARTOUT_STATE_DIR": "/srv/state", "PASSEPARTOUT_CACHE_DIR": "~/c", "XDG_STATE_HOME": "here", "XDG_CONFIG_HOME": "/srv/c"}
+    lines = [line for line in unit_text(Path("/notes"), environ=said).splitlines() if line.startswith("Env")]
+    assert lines == [f'Environment="{name}={said[name]}"' for name in ("XDG_CONFIG_HOME", "PASSEPARTOUT_STATE_DIR", "PASSEPARTOUT_CACHE_DIR")]
+
+
+@pytest.mark.parametrize("said, where", [("here", ".local/state"), ("", ".local/state"), ("{}/s", "s")])
+def test_what_tangle_wrote_is_remembered_in_one_place(place, monkeypatch, said, where):
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.setenv("XDG_STATE_HOME", said.format(place))
+    assert ledger_path() == place / where / "passepartout/tangled.json"
 
 
 def test_one_memex_has_one_journal_however_it_is_reached(place):

@@ -295,6 +295,14 @@ def test_a_killed_agent_leaves_no_child(opened_memex, wrap, tmp_path):
     assert gone(mark)
 
 
+def test_a_sandbox_that_is_ended_before_it_has_named_its_first_process_leaves_nobody_behind(opened_memex, tmp_path):
+    slow = tmp_path / "bwrap"                                     # bubblewrap between making that process and telling it to go on
+    slow.write_text(f"#!/bin/sh\nsleep 1000.{os.getpid()}6 &\nwait\n")
+    slow.chmod(0o755)
+    assert run(opened_memex[1], script(cmd("echo")), Bubblewrap(str(slow)), limits=Limits(wall_s=1.0)).ended == "time"
+    assert gone(f"1000.{os.getpid()}6")
+
+
 # The sandbox ---------------------------------------------------------------------------------------------------------
 
 @needs_sandbox

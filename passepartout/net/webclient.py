@@ -67,20 +67,38 @@ def is_readable(kind: str) -> bool:
 
 # %% ../../nbs/net/11d_webclient.ipynb #c073c84c
 class Unpacker:
-    "Unpacks `gzip` or `deflate` in pieces; `identity` is passed on. `WebFailed` beyond `most` bytes, and for broken or unknown packing."
+    "Unpacks `gzip` or `deflate` in pieces; `identity` is passed on. `WebFailed` beyond `most` bytes, and for what is broken, broken off, or packed in an unknown way."
     def __init__(self, coding: str, most: int):
         if coding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise WebFailed("The answer is packed in a way that is not read here.")
-        self.left, self.packed = (most, None if coding in ("", "identity")
-                                  else zlib.decompressobj(47 if "gzip" in coding else zlib.MAX_WBITS))
+        self.left, self.bits = most, 0 if coding in ("", "identity") else 47 if "gzip" in coding else zlib.MAX_WBITS
+        self.packed: Any = None                     # the part under way
+        self.head = b""                             # the first byte of another part, maybe
 
     def feed(self, piece: bytes) -> bytes:
         "The next piece, unpacked."
-        try: out = piece if self.packed is None else self.packed.decompress(piece, self.left + 1)
+        try: out = self.unpack(piece) if self.bits and piece else piece
         except zlib.error as error: raise WebFailed("The answer cannot be unpacked: it is broken.") from error
         self.left -= len(out)
         if self.left < 0: raise WebFailed("The answer is too long.")
         return out
+
+    def unpack(self, piece: bytes) -> bytes:
+        "The next piece of what is packed, and at most one byte more of it than there is room for."
+        if self.packed is None: self.packed = zlib.decompressobj(self.bits)
+        out, more = b"", piece
+        if not self.packed.eof: out, more = self.packed.decompress(piece, self.left + 1), self.packed.unused_data
+        while self.packed.eof and (more := self.head + more).startswith(_PART) and len(out) <= self.left:
+            self.packed, self.head = zlib.decompressobj(self.bits), b""
+            out, more = out + self.packed.decompress(more, self.left + 1 - len(out)), self.packed.unused_data
+        self.head = more if self.packed.eof and more == _PART[:1] else b""
+        return out
+
+    def finish(self) -> None:
+        "Nothing more comes. `WebFailed` when that is too early."
+        if self.packed is not None and not self.packed.eof: raise WebFailed("The answer breaks off in the middle.")
+
+_PART = b"\x1f\x8b"                                # how each part of gzip begins
 
 # %% ../../nbs/net/11d_webclient.ipynb #aa7c3d96
 async def get(address: WebAddress, number: str, headers: Mapping[str, str] | None = None, limits: Limits = Limits(),
@@ -123,7 +141,11 @@ async def _answer(response: Any, limits: Limits) -> Answer:
                         "which is not text.")
     if int(response.headers.get("content-length") or 0) > limits.received: raise WebFailed("The answer is too long.")
     unpacker, body, received = Unpacker(response.headers.get("content-encoding", "").strip().lower(), limits.unpacked), bytearray(), 0
+    pieces = 0
     async for piece in response.aiter_raw():
         if (received := received + len(piece)) > limits.received: raise WebFailed("The answer is too long.")
         body += unpacker.feed(piece)
+        pieces += 1
+        if not pieces % 256: await asyncio.sleep(0)           # thousands of tiny ones come in one go, and others wait
+    unpacker.finish()
     return Answer(response.status_code, kind, charset, None, bytes(body))

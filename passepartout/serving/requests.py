@@ -101,7 +101,7 @@ def reply_payload(house: Any, guest: Guest, reply: Any, session: str) -> dict:
 def ask_payload(house: Any, guest: Guest, pending: Any, known: bool = True) -> dict:
     "A pending ask as a payload. On the port it has no code; elsewhere it has one if this guest may see it."
     if guest.via == "tcp" or guest.ended: house.unshown.add(pending.id)
-    elif known or pending.id in guest.shown or pending.id in house.unshown: guest.shown.add(pending.id)
+    elif known or pending.id in house.unshown: guest.shown.add(pending.id)
     code = pending.code if pending.id in guest.shown else ""
     return {"id": pending.id, "code": code, "summary": pending.summary, "reason": pending.reason, "expires": pending.expires,
             "proposal": pending.action, "preview": pending.preview, "phrase": pending.phrase}

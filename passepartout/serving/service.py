@@ -70,12 +70,13 @@ WantedBy=default.target
 """
 
 # %% ../../nbs/serving/19g_service.ipynb #a9044aa7
+_KEPT = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "PASSEPARTOUT_STATE_DIR", "PASSEPARTOUT_CACHE_DIR")
 UNIT = "passepartout.service"          # how systemd calls it
 
 def unit_text(memex: Path, more: tuple[str, ...] = (), environ: Mapping[str, str] = os.environ) -> str:
     "A systemd user unit that runs the daemon of `memex` with this Python, and `more` arguments."
     command = " ".join(quoted(each) for each in (sys.executable, "-P", "-m", "passepartout", "daemon", "--memex", str(memex), *more))
-    kept = [name for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME") if environ.get(name)]
+    kept = [name for name in _KEPT if environ.get(name, "").startswith(("/", "~"))]
     environment = "".join(f"Environment={quoted(f'{name}={environ[name]}')}\n" for name in kept)
     return _UNIT.format(name=" ".join(memex.name.replace("%", "%%").split()), command=command.replace("$", "$$"), environment=environment)
 

@@ -215,7 +215,7 @@ class StoppableScript(PreparedScript):
         "End every process of the script now. In a sandbox the kernel does it when the first process dies; elsewhere the program inside does, when the socket closes."
         try:
             if self.first is not None: signal.pidfd_send_signal(self.first, signal.SIGKILL)
-            elif self.outcome.sandboxed and self.process is not None and self.process.returncode is None: self.process.kill()
+            elif self.outcome.sandboxed and self.process is not None and self.process.returncode is None: os.killpg(self.process.pid, signal.SIGKILL)
             self.control.shutdown(socket.SHUT_RDWR)
         except OSError: pass
 

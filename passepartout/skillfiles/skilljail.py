@@ -74,10 +74,11 @@ class Jail:
         return {"kind": kind, "page": self.page.path.name, "lines": self.page.code, "cells": self.page.cells, "limits": limits}
 
     def kill(self) -> None:
-        "End it, with everything in it. A sandbox ends with its first process."
+        "End it, with everything in it."
         process, self.process, self.loading = self.process, None, False
         if process is None: return
-        try: process.kill() if self.wrap.works else os.killpg(process.pid, signal.SIGKILL)
+        try:
+            if process.returncode is None or not self.wrap.works: os.killpg(process.pid, signal.SIGKILL)
         except OSError: pass
         process.stdin.close(); process.stdout.close()
         try: process.wait(5)

@@ -22,7 +22,8 @@ from ..tangling.headerargs import TangleError
 # %% ../../nbs/terminal/20g_tanglecommand.ipynb #bca6d595
 def ledger_path() -> Path:
     "Where it is remembered what tangle wrote."
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "passepartout" / "tangled.json"
+    from passepartout.settings import home_dir, xdg_dir
+    return xdg_dir("state", os.environ, home_dir(os.environ)) / "passepartout" / "tangled.json"
 
 # %% ../../nbs/terminal/20g_tanglecommand.ipynb #52aa06cf
 def tangle(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Org pages, Markdown pages or notebooks.")],

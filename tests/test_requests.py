@@ -1,0 +1,301 @@
+"What a guest may ask of a daemon: each action by name, and what may stand in it"
+import json
+from dataclasses import dataclass
+from types import SimpleNamespace as Made
+
+import pytest
+
+from passepartout.serving import requests
+from passepartout.serving.requests import ACTIONS, Refused, answer_to, approve, ask_payload, deny, drafts_to, followed, handshake, hide_from_others, join, number_in, offer, say, session_of, step, text_in
+
+from test_daemon import house       # noqa: F401 (a fixture)
+
+AT_THE_PORT = {"handshake", "health_check", "metrics", "status", "cancel", "deny", "endorsed", "pending", "grants", "plans", "trace", "undo"}
+
+
+@dataclass
+class Grant:
+    scope: str = "an hour"
+
+
+def guest(via="unix", **more):
+    sent = []
+    return Made(**{"via": via, "session": "", "sessions": {}, "offered": {}, "shown": set(), "unseen": {}, "asked": {}, "unread": 0, "ended": False, "send": sent.append, "sent": sent, **more})
+
+
+def held(**agent):
+    "A house that knows one approval, `a1` of the session `other`."
+    rows = {"a1": {"id": "a1", "session": "other", "state": "pending"}}
+    journal = Made(approval=rows.get, records=lambda **_: [])
+    async def in_turn(session, work): return await work(made.agent)
+    made = Made(agent=Made(**{"journal": journal, **agent}), guests=set(), tokens={}, unshown=set(), in_turn=in_turn)
+    return made
+
+
+async def test_what_the_port_may_ask_is_a_short_list_and_the_rest_is_answered_on_the_machine(house):       # noqa: F811
+    daemon = await house(port=0)
+    program, person = await daemon.tcp(), await daemon.unix()
+    said = {}
+    for action in sorted(ACTIONS):
+        program.send(action=action.replace("_", "-"), session="mine")
+        said[action] = str(await program.read())
+    refused = {action for action, text in said.items() if "answered on the machine itself" in text}
+    assert refused == set(ACTIONS) - AT_THE_PORT, refused ^ (set(ACTIONS) - AT_THE_PORT)
+    for action in sorted(refused - {"approve"}):
+        person.send(action=action.replace("_", "-"))
+        assert "on the machine itself" not in str(await person.read()), action
+
+
+@pytest.mark.parametrize("wrong", ["", "a" * 201, "a\nb", "\u202ea", 1, True, ["a"], {"a": "b"}])
+def test_a_text_is_short_and_printable(wrong):
+    with pytest.raises(Refused, match="1 to 200 printable"): text_in({"name": wrong}, "name")
+    assert text_in({}, "name") is None and text_in({"name": "a" * 200}, "name") == "a" * 200 and text_in({"name": "ab"}, "name", 2) == "ab"
+    with pytest.raises(Refused): text_in({"name": "abc"}, "name", 2)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1001, True, 1.0, "1", [1]])
+def test_a_number_is_whole_and_within_its_limits(wrong):
+    with pytest.raises(Refused, match="from 1 to 1000"): number_in({"count": wrong}, "count")
+    assert [number_in({"count": each}, "count") for each in (None, 1, 1000)] == [None, 1, 1000]
+
+
+@pytest.mark.parametrize("via", ["unix", "tcp"])
+def test_one_connection_holds_a_hundred_sessions(via):
+    full = guest(via, sessions={f"port-{n}": "t" for n in range(99)})
+    house = held()                                                             # noqa: F811
+    assert join(house, full, "port-a") == "port-a" and len(full.sessions) == 100
+    with pytest.raises(Refused, match="100 sessions"): join(house, full, "port-b")
+    if via == "unix": assert join(house, full, "port-a") == "port-a"           # one that it holds already
+
+
+def test_a_session_at_the_port_is_for_whoever_has_its_token():
+    house, one, two = held(), guest("tcp"), guest("tcp")                       # noqa: F811
+    assert join(house, one, "x") == "port-x" == join(house, one, "port-x", one.sessions["port-x"]) and len(one.sessions["port-x"]) == 32
+    for token in (None, "", "00", one.sessions["port-x"][:-1]):
+        with pytest.raises(Refused, match="belongs to somebody else"): join(house, two, "x", token)
+    assert two.sessions == {} and join(house, two, "x", one.sessions["port-x"]) == "port-x"
+    assert join(house, two, None).startswith("port-") and len(two.sessions) == 2
+    house.tokens.update({f"port-{n}": "t" for n in range(9_998)})
+    join(house, guest("tcp"), "new")
+    assert len(house.tokens) == 10_000 and "port-new" in house.tokens and "port-x" not in house.tokens
+
+
+@pytest.mark.parametrize("taken", ["token", "guest", "record"])
+def test_a_session_in_which_something_was_said_is_no_new_one(taken):
+    house = held()                                                             # noqa: F811
+    if taken == "token": house.tokens["port-x"] = "t"
+    if taken == "guest": house.guests.add(SimpleGuest("port-x"))
+    if taken == "record": house.agent.journal.records = lambda session, limit: [1] if session == "port-x" else []
+    with pytest.raises(Refused): join(house, guest("tcp"), "x")
+    assert join(house, guest("tcp"), "y") == "port-y"
+
+
+class SimpleGuest:
+    def __init__(self, *names): self.sessions = dict.fromkeys(names, "")
+
+
+def test_what_names_no_session_is_about_the_one_it_began_with():
+    house, one = held(), guest()                                               # noqa: F811
+    assert [session_of(house, one, {"session": each} if each else {}) for each in ("a", None, "b", None)] == ["a", "a", "b", "a"]
+    assert session_of(house, guest(), {}) == "main" and sorted(one.sessions) == ["a", "b"]
+
+
+async def test_a_yes_counts_where_its_question_was_asked_and_only_for_what_was_offered(monkeypatch):
+    seen = []
+    async def approved(*args, **more): seen.append((args, more))
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    house, one = held(offer=lambda *args: seen.append(args) or Grant(), approve=approved), guest()       # noqa: F811
+    house.agent.watch = lambda hear: seen.append("watched") or (lambda: seen.append("unwatched"))
+    first, second = [offer(house, one, {"approval": "a1", "code": "c", "said": "for 1 hour"})["offer"] for _ in range(2)]
+    assert list(one.offered) == [second] and seen == [("a1", "c", "for 1 hour", "other")] * 2
+    for gone in (first, "zz"):
+        with pytest.raises(Refused, match="not offered on this connection"): approve(house, one, {"approval": "a1", "offer": gone})
+    with pytest.raises(Refused, match="not offered on this connection"): approve(house, guest(), {"approval": "a1", "offer": second})
+    seen.clear()
+    answer = approve(house, one, {"approval": "a1", "code": "c", "offer": second, "confirm": "yes", "watch": True})
+    assert one.offered == {}                                                    # it counts once, whatever becomes of it
+    assert await answer == "other"
+    assert seen == ["watched", (("a1", "c", "other"), {"grant": Grant(), "confirm": "yes"}), "unwatched"]
+
+
+@pytest.mark.parametrize("via, approval, session", [("unix", "a1", "other"), ("unix", "a2", "mine"), ("unix", None, "mine"), ("tcp", "a1", "port-mine")])
+def test_a_no_is_said_in_the_session_of_its_question_and_at_the_port_in_ones_own(monkeypatch, via, approval, session):
+    seen = []
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    house = held(deny=lambda *args: seen.append(args))                         # noqa: F811
+    assert deny(house, guest(via), {"approval": approval, "code": "c", "session": "mine"}) == session and seen == [(approval, "c", session)]
+
+
+def test_an_answer_under_way_is_sent_seldom_and_never_on_top_of_what_was_not_read():
+    one = guest()
+    hear = drafts_to(one, 7, 3600.0)
+    for text in ("a", "ab", "", "b"): hear(text)
+    assert [each["payload"] for each in one.sent] == [{"action": "draft", "request": 7, "text": text} for text in ("a", "")]
+    one.sent.clear()
+    hear = drafts_to(one, None, 0.0)
+    for one.unread, text in ((0, "a"), (5, "ab"), (5, ""), (0, "abc")): hear(text)
+    assert [each["payload"]["text"] for each in one.sent] == ["a", "abc"]
+
+
+def test_a_guest_is_told_the_steps_of_its_own_turns():
+    one, agent = guest(), Made(turns=Made(open={"t": Made(session="a")}))
+    for turn, session in (("t", "a"), ("t", "b"), ("u", "a")): step(agent, one, session, 7, "effect", {"é": object}, turn)
+    (told,) = one.sent
+    assert told["payload"] == {"action": "step", "request": 7, "kind": "effect", "turn": "t", "json": '{"é": "<class \'object\'>"}'}
+
+
+@pytest.mark.parametrize("asks", [(), ("watch",), ("draft",), ("watch", "draft")])
+@pytest.mark.parametrize("value", [True, 1, "yes"])
+def test_who_does_not_ask_for_steps_and_drafts_has_none(asks, value):
+    seen = []
+    begins = lambda name: lambda *args: seen.append(name) or (lambda: seen.append(f"end of {name}"))
+    with pytest.raises(ZeroDivisionError), followed(Made(watch=begins("watch"), listen=begins("draft")), guest(), dict.fromkeys(asks, value), "a"): 1 / 0
+    assert seen == ([*asks, *(f"end of {name}" for name in asks)] if value is True else [])
+
+
+def test_what_stands_on_no_other_screen_is_remembered_for_the_others_of_that_session():
+    mine, theirs, elsewhere = (guest(sessions={name: ""}) for name in "aab")
+    hide_from_others(Made(guests=[mine, theirs, elsewhere]), mine, "a", [str(n) for n in range(60)])
+    assert (mine.unseen, elsewhere.unseen) == ({}, {}) and list(theirs.unseen["a"]) == [str(n) for n in range(10, 60)]
+
+
+@pytest.mark.parametrize("kind", ["REQUEST", "RESPONSE", "LOG", "STATUS", None, "events"])
+def test_a_client_says_nothing_but_events(kind):
+    with pytest.raises(Refused, match="A client sends events"): answer_to(held(), guest(), {"type": kind, "payload": {"action": "grants"}})
+
+
+@pytest.mark.parametrize("sensor", ["heartbeat", "tool-output", "approval-required", "", 7, ["user-input"]])
+def test_a_client_has_two_sensors_and_no_more(sensor):
+    with pytest.raises(Refused, match="Other sensors are the agent's own"): answer_to(held(), guest(), {"type": "EVENT", "payload": {"sensor": sensor, "text": "hello"}})
+
+
+@pytest.mark.parametrize("action", ["fly", "", None, 7, "__class__"])
+def test_an_action_that_is_not_there_is_answered_with_those_that_are(action):
+    with pytest.raises(Refused, match=":HEALTH-CHECK"): answer_to(held(), guest(), {"type": "event", "payload": {"action": action}})
+
+
+@pytest.mark.parametrize("text", ["", " \n", None, 7, ["hello"]])
+async def test_nothing_is_no_words(text):
+    with pytest.raises(Refused, match="no :TEXT"): await say(held(), guest(), {"sensor": "user-input", "text": text})
+
+
+@pytest.mark.parametrize("nonce, new", [("ab" * 8, True), ("ab" * 32, True), ("ab" * 7 + "a", False), ("AB" * 8, False), ("g" * 16, False), (None, False)])
+def test_a_stranger_brings_a_number_of_its_own(nonce, new):
+    stranger = guest("tcp", stranger=True, seal=Made(nonces="ours"))
+    if new:
+        told = handshake(held(), stranger, {"nonce": nonce})
+        assert (stranger.stranger, stranger.seal.nonces) == (False, f"ours:{nonce}") and told["token"] == stranger.sessions[told["session"]]
+        return
+    with pytest.raises(Refused, match="16 to 64 hexadecimal"): handshake(held(), stranger, {"nonce": nonce})
+    assert (stranger.stranger, stranger.seal.nonces, stranger.sessions) == (True, "ours", {})
+
+
+@pytest.mark.parametrize("via, ended, known, shown, unshown, code", [("unix", False, True, (), (), "c"), ("unix", False, False, (), (), ""), ("unix", False, False, ("a1",), (), "c"),
+    ("unix", False, False, (), ("a1",), "c"), ("unix", True, True, (), (), ""), ("tcp", False, True, (), (), ""), ("tcp", False, False, (), ("a1",), "")])
+def test_a_code_is_told_to_who_may_see_it_and_kept_for_the_next_where_nobody_did(via, ended, known, shown, unshown, code):
+    house, one = held(), guest(via, ended=ended, shown=set(shown))             # noqa: F811
+    house.unshown |= set(unshown)
+    asked = Made(id="a1", code="c", summary="s", reason="r", expires=1.0, action="a", preview="p", phrase="f")
+    told = ask_payload(house, one, asked, known)
+    assert told == {"id": "a1", "code": code, "summary": "s", "reason": "r", "expires": 1.0, "proposal": "a", "preview": "p", "phrase": "f"}
+    assert ("a1" in one.shown) == bool(code) and ("a1" in house.unshown) == (bool(unshown) or ended or via == "tcp")
+
+
+@pytest.mark.parametrize("status, only, refused", [("answered", True, True), ("declined", True, True), ("done", True, False), ("answered", False, False)])
+def test_a_reply_tells_whether_nothing_but_refusals_came_of_it(monkeypatch, status, only, refused):
+    monkeypatch.setattr(requests, "only_refused", lambda journal, turn: only)
+    monkeypatch.setattr(requests, "only_tried", lambda journal, turn: ())
+    reply = Made(status=status, turn="t", effects=("e",), approvals=())
+    told = requests.reply_payload(held(), guest(), reply, "a")
+    assert (told["refused"], told["status"], told["effects"], told["session"]) == (refused, status, ["e"], "a")
+
+
+@pytest.mark.parametrize("turns, ahead, read", [((), None, True), ((), False, True), ((), True, False), (("t",), None, False)])
+def test_a_model_reads_ahead_when_it_has_nothing_else_to_do_and_does_not_yet(monkeypatch, turns, ahead, read):
+    monkeypatch.setattr(requests, "read_ahead", lambda agent: "begun")
+    house = held(turns=Made(open=turns))                                       # noqa: F811
+    house.ahead = None if ahead is None else Made(is_alive=lambda: ahead)
+    assert requests.read_on(house, guest(), {})["begun"] == (read or ahead is not None) and (house.ahead == "begun") == read
+
+
+@pytest.mark.parametrize("via, named, seen", [("unix", None, None), ("unix", "a", "a"), ("tcp", None, "port-own"), ("tcp", "a", "port-a"), ("tcp", "port-a", "port-a")])
+def test_the_person_may_look_at_everything_and_the_port_at_its_own(via, named, seen):
+    assert requests.seen_session(held(), guest(via, session="port-own" if via == "tcp" else "main", sessions={"port-own": "", "port-a": ""}), {"session": named}) == seen
+
+
+@pytest.mark.parametrize("approval, session", [("a1", "other"), ("a2", "mine"), (None, "mine")])
+@pytest.mark.parametrize("what", ["offer", "endorse"])
+def test_what_leads_to_more_than_one_yes_is_about_the_session_of_its_question(monkeypatch, what, approval, session):
+    seen = []
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    house = held(offer=lambda *args: seen.append(args) or Grant(), endorse=lambda *args: seen.append(args))       # noqa: F811
+    getattr(requests, what)(house, guest(), {"approval": approval, "code": "c", "said": "s", "argument": "to", "session": "mine"})
+    assert seen == [(approval, "c", "s", session) if what == "offer" else (approval, "c", "to", "s", session)]
+
+
+@pytest.mark.parametrize("approval, told", [("a1", {"id": "a1", "session": "other", "state": "pending"}), ("a2", {}), (None, {})])
+def test_where_a_question_stands_is_told(approval, told):
+    assert requests.asked(held(), guest(), {"approval": approval}) == {"action": "asked", **told}
+
+
+@pytest.mark.parametrize("via, given, asked, told", [("unix", {"turn": "t", "limit": 7}, ("t", None, 7), ["a", "port-own"]), ("unix", {}, (None, None, 1), ["a", "port-own"]), ("tcp", {}, (None, "port-own", 1), ["port-own"])])
+def test_a_trace_tells_the_port_of_its_own_turns_only(via, given, asked, told):
+    seen = []
+    house = held(trace=lambda *args: seen.append(args) or [{"session": "a"}, {"session": "port-own"}])            # noqa: F811
+    found = requests.trace(house, guest(via, session="port-own", sessions={"port-own": ""}), given)
+    assert seen == [asked] and [each["session"] for each in json.loads(found["json"])] == told
+
+
+@pytest.mark.parametrize("given, done", [({}, ["all"]), ({"peek": 1}, ["all"]), ({"peek": True}, ["news", "close"]), ({"seen": 5}, [("seen", 5), "close"]), ({"seen": 5, "peek": True}, [("seen", 5), "close"])])
+def test_news_count_as_read_when_they_were_told_or_said_to_be_seen(monkeypatch, given, done):
+    seen, item = [], Made(_asdict=lambda: {"id": 5})
+    diary = Made(mark=lambda *args: seen.append(args), news=lambda: seen.append("news") or [item], close=lambda: seen.append("close"))
+    monkeypatch.setattr(requests, "diary_of", lambda agent: diary)
+    told = requests.news(held(news=lambda: seen.append("all") or [item]), guest(), given)
+    assert seen == done and json.loads(told["json"]) == ([] if "seen" in given else [{"id": 5}])
+
+
+async def test_a_word_to_a_plan_is_said_in_the_session_of_the_plan(monkeypatch):
+    seen = []
+    async def plan_do(*args): seen.append(args)
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    house = held(plan_named=lambda *args: seen.append(args) or Made(session="other"), plan_do=plan_do)            # noqa: F811
+    assert await requests.plan(house, guest(), {"plan": "p", "do": "skip", "value": "v", "session": "mine"}) == "other"
+    assert await requests.plan(house, guest(), {}) == "other"
+    assert seen == [("p", "mine"), ("p", "skip", "v", "other", requests.CLI), ("", None), ("", "", "", "other", requests.CLI)]
+
+
+@pytest.mark.parametrize("via, given, undone, turn", [("unix", {}, (1, None), "main"), ("unix", {"count": 3, "session": "a"}, (3, "a"), "a"), ("tcp", {}, (1, "port-own"), "port-own")])
+async def test_what_is_taken_back_is_of_the_conversation_that_was_named(monkeypatch, via, given, undone, turn):
+    seen = []
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    async def undo(count, session, source): seen.append((count, session))
+    house = held(undo=undo)                                                    # noqa: F811
+    async def in_turn(session, work): seen.append(session); return await work(house.agent)
+    house.in_turn = in_turn
+    assert await requests.undo(house, guest(via, session="port-own" if via == "tcp" else "main", sessions={"port-own": "", "main": ""}), given) == turn and seen == [turn, undone]
+
+
+@pytest.mark.parametrize("which, stopped", [(None, ["1", "b"]), (1, ["1"]), ("b", ["b"]), ("1", []), (2, [])])
+def test_a_guest_stops_the_request_that_it_names(which, stopped):
+    seen = []
+    one = guest(asked={each: Made(cancel=lambda each=each: seen.append(str(each))) for each in (1, "b")})
+    assert requests.cancel(held(), one, {"request": which})["count"] == len(stopped) and seen == stopped
+
+
+@pytest.mark.parametrize("health, checked", [("healthy", True), ("unknown", False)])
+def test_a_daemon_that_was_not_looked_at_says_so(health, checked):
+    assert requests.health(held(health=health), guest(), {}) == {"type": "HEALTH-RESPONSE", "status": health, "checked-p": checked}
+
+
+@pytest.mark.parametrize("nonce", [None, "ab"])
+def test_a_seal_is_asked_for_where_there_is_one(nonce):
+    told = requests.hello(nonce)["payload"]
+    assert ("auth" in [str(each).lower().lstrip(":") for each in told["capabilities"]], told.get("nonce")) == (nonce is not None, nonce)
+
+
+@pytest.mark.parametrize("cascade, told", [(("local", "reflex"), ["local", "reflex"]), (lambda: ("local",), [])])
+def test_the_port_is_told_who_thinks_and_not_where_the_notes_lie(cascade, told):
+    house = held(provider_cascade=cascade, turns=Made(recent=lambda session: [Made(asked=session)]), hint="h", health="healthy")       # noqa: F811
+    found = requests.status(house, guest("tcp", session="port-own", sessions={"port-own": ""}), {})
+    assert found == {"action": "status", "session": "port-own", "cascade": told, "hint": "h", "last": "port-own", "health": "healthy"}
