@@ -238,6 +238,12 @@ def renderer():
     return tool
 
 
+def test_a_page_that_is_not_there_is_told_and_not_made_of_nothing(renderer):
+    assert {renderer.page_file(asked) for asked in ("16_reason.ipynb", "16_reason", "nbs/_md/16_reason.md")} == {"16_reason.ipynb"}
+    assert (renderer.page_file(""), renderer.page_file("tui/frame.ipynb")) == ("", "frame.ipynb")
+    with pytest.raises(SystemExit, match="No page is called 16_raeson, so none was made. There are .*16_reason.ipynb"): renderer.page_file("16_raeson")
+
+
 def test_a_name_in_code_leads_to_its_entry_and_a_constant_to_its_page(renderer):
     code = '<pre><span class="kn">from</span> passepartout.messages import PERSON, Signal\n<span class="n">PERSON</span> <span class="n">Signal</span></pre>'
     linked = renderer.link_names(code, "gates/x.html")

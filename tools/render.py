@@ -10,6 +10,7 @@ git (the interpreter for the browser, the program that draws diagrams) comes fro
 build/web. pip install -e '.[dev]' brings the rest; npm has to be installed.
 """
 import argparse, ast, functools, html, importlib.util, json, os, posixpath, re, shutil, subprocess, sys, tempfile, zipfile
+from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -364,8 +365,19 @@ def dead_links(folder: Path) -> list:
     return sorted(wrong)
 
 
+def page_file(asked: str) -> str:
+    "The file name of the page that is asked for by its name or a path, with or without its ending; empty for all pages. Ends with a sentence when there is none."
+    if not asked: return ""
+    name = re.sub(r"(\.ipynb|\.md)?$", ".ipynb", Path(asked).name, count=1)
+    known = {path.name for path in site_pages.NBS.rglob("*.ipynb")}
+    near = get_close_matches(name, sorted(known), 3, 0.6)
+    if name not in known: sys.exit(f"No page is called {asked}, so none was made." + (f" There are {', '.join(near)}." if near else ""))
+    return name
+
+
 def render(folder: Path, only: str = "", processed: bool = False) -> None:
     from nbdev.config import get_config
+    only = page_file(only)
     config = get_config(ROOT)
     with site_pages.alone():
         if not processed: site_pages.process(only)
