@@ -73,24 +73,35 @@ def _values(expansion: str, given: dict[str, list[str]]) -> list[str]:
     if name in _PATHS and rest[0] in ":%#/" and rest != "##*/": parts += ["/", _PATHS[name]]
     return [*dict.fromkeys((*parts, *values, "", *_together(_pieces(re.sub(r"^:?[-=+?]", "", rest)))))]
 
+# %% ../../nbs/shell/standfor.ipynb #601e801c
+_MOST_VALUES, _LONGEST = 12, 16_384
+
+def _one_step(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[list[str]]:
+    "The words with all their expansions replaced, and with one of them replaced by each of its values."
+    spend(sum(map(len, words)))
+    found = list(dict.fromkeys(each for word in words if "$" in word or "`" in word for each in _EXPANSION.findall(word[:4_000])))
+    values = {each: [value for value in _values(each, given)[:_MOST_VALUES] if each not in value] for each in found}         # x=$x: only more of the same
+    made = list(words)
+    for expansion in found if len(found) > 1 else ():
+        if values[expansion] and sum(map(len, made)) <= _LONGEST: made = [put for word in made for put in _put(word, expansion, values[expansion][0])]
+    if made != list(words): yield made
+    for expansion in found:
+        for value in values[expansion]: yield [put for word in words for put in _put(word, expansion, value)]
+
 # %% ../../nbs/shell/standfor.ipynb #b94e0391
-MOST_TRIED, _MOST_AT_ONCE = 24, 8
+MOST_TRIED = 24
 
 def readings(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[list[str]]:
     "The words of a command as they stand, and with what their expansions may stand for."
-    todo, seen, longest = [list(words)], set(), sum(map(len, words)) + 1_000
-    while todo and len(seen) < MOST_TRIED:
-        now = todo.pop(0)
+    yield list(words)
+    todo, seen, longest = list(_one_step(words, given)), {tuple(words)}, sum(map(len, words)) + 1_000
+    first = len(todo)
+    while todo and (first > 0 or len(seen) < MOST_TRIED):
+        now, first = todo.pop(0), first - 1
         if tuple(now) in seen: continue
         seen.add(tuple(now))
         yield now
-        found = dict.fromkeys(each for word in now[:64] if "$" in word or "`" in word for each in _EXPANSION.findall(word[:400]))
-        for expansion in list(found)[:_MOST_AT_ONCE]:
-            for value in _values(expansion, given)[:12]:
-                if len(todo) >= MOST_TRIED: break
-                if expansion in value: continue                              # x=$x: nothing comes of that but more of the same
-                made = [made for word in now for made in _put(word, expansion, value)]
-                if sum(map(len, made)) <= longest: todo.append(made)
+        if len(todo) < MOST_TRIED: todo += [each for each in _one_step(now, given) if sum(map(len, each)) <= longest][:MOST_TRIED - len(todo)]
 
 # %% ../../nbs/shell/standfor.ipynb #bf1f5598
 def _put(word: str, expansion: str, value: str) -> list[str]:
