@@ -15,7 +15,7 @@ from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.desk import ACTIONS
 from passepartout.diary import diary_of
-from passepartout.serving.gateway import MOST_PIECES, pieces, units
+from passepartout.serving.gateway import MOST_PIECES, GatewayFailed, pieces, units
 from passepartout.serving.pairing import Links
 from passepartout.serving.porter import Porter
 from passepartout.messages import PERSON
@@ -339,6 +339,33 @@ def test_pieces_fit_and_lose_no_word(text, most):
     found = pieces(text, most)
     assert all(0 < units(piece) <= most and piece.strip() for piece in found) and len(found) <= MOST_PIECES
     if not any("(cut:" in piece for piece in found): assert "".join("".join(found).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("text, most, found", [
+    ("", 90, []), ("\n \n", 90, []), ("a" * 90, 90, ["a" * 90]), ("a" * 91, 90, ["a" * 90, "a"]), ("\U0001f44d" * 45, 90, ["\U0001f44d" * 45]), ("\U0001f44d" * 46, 90, ["\U0001f44d" * 45, "\U0001f44d"]),
+    ("a" * 40 + "\n\n" + "b" * 40 + "\n" + "c. d" * 20, 90, ["a" * 40, "b" * 40, "c. d" * 20]),                                 # between paragraphs,
+    ("a" * 40 + "\n" + "b. " * 15 + "c" * 60, 90, ["a" * 40, "b. " * 14 + "b.", "c" * 60]), ("a" * 40 + ". " + "b" * 20 + " " + "c" * 60, 90, ["a" * 40 + ".", "b" * 20 + " " + "c" * 60]), ("a" * 40 + " " + "b" * 60, 90, ["a" * 40, "b" * 60]),
+    ("a " + "b" * 100, 90, ["a " + "b" * 88, "b" * 12]), ("a" * 29 + " " + "b" * 80, 90, ["a" * 29 + " " + "b" * 60, "b" * 20]), ("a" * 30 + " " + "b" * 80, 90, ["a" * 30, "b" * 80]),        # no piece is short for that
+    ("a" * 89 + "e\u0301", 90, ["a" * 89, "e\u0301"]), ("a" * 87 + "\U0001f469\u200d\U0001f33e", 90, ["a" * 87, "\U0001f469\u200d\U0001f33e"]), ("a" * 88 + "\U0001f44d\U0001f3fd", 90, ["a" * 88, "\U0001f44d\U0001f3fd"]), ("a" * 88 + "\U0001f44d\U0001f3ff", 90, ["a" * 88, "\U0001f44d\U0001f3ff"]),
+    ("a" * 86 + "\U0001f1e6\U0001f1e8\U0001f1ff\U0001f1e6", 90, ["a" * 86 + "\U0001f1e6\U0001f1e8", "\U0001f1ff\U0001f1e6"]), ("a" * 88 + "\U0001f1e6\U0001f1e8\U0001f1ff\U0001f1e6", 90, ["a" * 88, "\U0001f1e6\U0001f1e8\U0001f1ff\U0001f1e6"]), ("a" * 88 + "\U0001f1ff" + "b", 90, ["a" * 88 + "\U0001f1ff", "b"]),
+    ("a" + "\u0301" * 100, 90, ["a" + "\u0301" * 89, "\u0301" * 11])])                                                        # what goes on and on is divided
+def test_a_long_answer_is_cut_where_a_reader_would_cut_it(text, most, found):
+    assert pieces(text, most) == found
+
+
+@pytest.mark.parametrize("mark", ["", "\U0001f44d"])
+def test_what_no_message_holds_is_counted(mark):
+    text = mark * 1000 or "a" * 2000
+    found = pieces(text, 100)
+    last, _, note = found[-1].partition("\n(cut: ")
+    kept = sum(map(len, [*found[:-1], last]))
+    assert len(found) == MOST_PIECES and all(98 <= units(piece) <= 100 for piece in found) and set(map(len, found[:-1])) == {len(found[0])}
+    assert int(note.split()[0].replace(",", "")) == len(text) - kept > 0 and note.endswith("passepartout trace has all of it)")
+
+
+def test_what_a_service_does_not_do_is_told():
+    error = GatewayFailed("It was not sent.", 5.0, True)
+    assert (str(error), error.message, error.wait, error.final) == ("It was not sent.", "It was not sent.", 5.0, True) and not GatewayFailed("x").final
 
 
 @settings(max_examples=examples(60), deadline=None)

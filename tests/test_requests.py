@@ -299,3 +299,14 @@ def test_the_port_is_told_who_thinks_and_not_where_the_notes_lie(cascade, told):
     house = held(provider_cascade=cascade, turns=Made(recent=lambda session: [Made(asked=session)]), hint="h", health="healthy")       # noqa: F811
     found = requests.status(house, guest("tcp", session="port-own", sessions={"port-own": ""}), {})
     assert found == {"action": "status", "session": "port-own", "cascade": told, "hint": "h", "last": "port-own", "health": "healthy"}
+
+
+def test_what_is_attested_and_taken_back_is_what_was_named(monkeypatch):
+    seen = []
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    house = held(attest=lambda *args: seen.append(args), revoke=lambda *args: seen.append(args))                  # noqa: F811
+    assert requests.attest(house, guest(), {"tool": "t", "fields": "f", "confirm": "c", "session": "a"}) == "a" and requests.attest(house, guest(), {}) == "main"
+    assert requests.revoke(house, guest(), {"grant": "g"}) == "" == requests.revoke(house, guest(), {})
+    assert seen == [("t", "f", "c"), ("", "", ""), ("g",), ("",)]
+    for do in (requests.attest, requests.revoke, requests.endorse, requests.offer, requests.approve):
+        with pytest.raises(Refused, match="on the machine itself"): do(house, guest("tcp"), {})

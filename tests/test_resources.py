@@ -589,3 +589,19 @@ def test_a_name_with_odd_letters_that_are_no_control_characters_is_a_name(tree, 
         (tree / name).write_text("x")
         assert where([root], name).kind == "file"
         resolve([root], name).close()
+
+
+def test_no_hint_names_what_is_closed(tmp_path):
+    for name in ("diary.org", ".passepartout/rules.org", "state/journal.sqlite"): (tmp_path / name).parent.mkdir(exist_ok=True); (tmp_path / name).touch()
+    root = Root(str(tmp_path), closed=[str(tmp_path / "state")])
+    assert names_below(root) == ["diary.org"] and hint(root, "diry.org") == " Did you mean diary.org?"
+    assert hint(root, "journal") == hint(root, "journal.sqlite") == hint(root, "state/journl.sqlite") == ""
+    root.close()
+
+
+@pytest.mark.parametrize("text, long", [("a" * 4095, False), ("é" * 2047 + "a", False), ("a" * 4096, True), ("é" * 2048, True)])
+def test_a_path_is_as_long_as_the_system_allows(tmp_path, text, long):
+    root = Root(str(tmp_path))
+    with pytest.raises(PathRefused) as told: resolve([root], text)
+    assert ("4,095 bytes" in str(told.value)) == long
+    root.close()

@@ -88,6 +88,8 @@ def pieces(text: str, most: int) -> list[str]:
         found.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip(" ").lstrip("\n")
     if units(rest) > most:
-        note = f"\n(cut: {len(rest):,} more characters; passepartout trace has all of it)"
-        rest = rest[:_whole(rest, most - units(note))] + note
+        end = _whole(rest, most - units(_note(len(rest))))
+        rest = rest[:end] + _note(len(rest) - end)
     return [piece for piece in [*found, rest] if piece.strip()]
+
+def _note(count: int) -> str: return f"\n(cut: {count:,} more characters; passepartout trace has all of it)"
