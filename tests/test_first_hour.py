@@ -1608,3 +1608,9 @@ def test_a_row_for_a_file_goes_into_its_one_table_or_nowhere(tmp_path, name, tex
 def test_two_things_to_buy_and_to_do_on_two_days_are_two_tasks(tmp_path):
     answers, files = play(tmp_path, {}, "buy milk tomorrow and call Ana on friday at 5", "yes")
     assert files == {"inbox.org": "* TODO buy milk\nSCHEDULED: <2026-11-20 Fri>\n* TODO call Ana\nSCHEDULED: <2026-11-20 Fri 17:00>\n"}, answers
+
+
+@pytest.mark.parametrize("line", ["add to today: tired", "note in today: tired", "log to today: tired"])
+def test_today_is_its_page_where_there_are_pages_of_days(tmp_path, line):
+    answers, files = play(tmp_path, {"daily/2026-11-19.md": "# Thursday\n\n- met Jo\n", "daily/2026-11-18.md": "# Wednesday\n"}, line)
+    assert "tired" in files["daily/2026-11-19.md"] and len(files) == 2, (answers, files)
