@@ -1597,3 +1597,20 @@ def test_a_word_that_could_be_a_day_elsewhere_stays_a_word(tmp_path, line):
 def test_the_day_before_a_birthday_in_german(tmp_path):
     answers, files = play(tmp_path, {"a.org": "* Geburtstage\n** Lena <1990-11-22 Thu +1y>\n* WAITING x\n"}, "erinnere mich am Tag vor Lenas Geburtstag an ein Geschenk", "Lena hat geantwortet", "worauf warte ich noch")
     assert files["inbox.org"] == "* TODO Geschenk\nSCHEDULED: <2026-11-21 Sat>\n" and "“done Lena hat”" not in answers[1] and "waits" in answers[2], answers
+
+
+@pytest.mark.parametrize("name, text, changed", [("meter.md", "# Water\n\nread monthly\n\n# Power\n\n| day | kWh |\n|-----|-----|\n| 1.11. | 30 |\n", True), ("meter.org", "| day | kWh |\n| 1.11. | 30 |\n* Water\n", False), ("meter.org", "* Water\n| day | m3 |\n* Power\n| day | kWh |\n", False)])
+def test_a_row_for_a_file_goes_into_its_one_table_or_nowhere(tmp_path, name, text, changed):
+    (answer,), files = play(tmp_path, {name: text}, "add a row to meter: 1.12., 40")
+    assert files == {name: text + "| 1.12. | 40 |\n" if changed else text}, (answer, files)
+
+
+def test_two_things_to_buy_and_to_do_on_two_days_are_two_tasks(tmp_path):
+    answers, files = play(tmp_path, {}, "buy milk tomorrow and call Ana on friday at 5", "yes")
+    assert files == {"inbox.org": "* TODO buy milk\nSCHEDULED: <2026-11-20 Fri>\n* TODO call Ana\nSCHEDULED: <2026-11-20 Fri 17:00>\n"}, answers
+
+
+@pytest.mark.parametrize("line", ["add to today: tired", "note in today: tired", "log to today: tired"])
+def test_today_is_its_page_where_there_are_pages_of_days(tmp_path, line):
+    answers, files = play(tmp_path, {"daily/2026-11-19.md": "# Thursday\n\n- met Jo\n", "daily/2026-11-18.md": "# Wednesday\n"}, line)
+    assert "tired" in files["daily/2026-11-19.md"] and len(files) == 2, (answers, files)

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 # %% auto #0
 __all__ = ['ORG_NAMES', 'ACTS', 'day_and_hour', 'propose_move', 'has_open_box', 'list_in', 'plain_list', 'propose_item',
            'propose_under', 'propose_show', 'propose_tags', 'as_spelled', 'with_counter', 'as_item', 'table_at_the_end',
-           'cells_of', 'as_row', 'add_text', 'propose_field', 'of_line', 'carry_out', 'into_file', 'is_top',
-           'propose_title']
+           'cells_of', 'as_row', 'add_text', 'propose_field', 'of_line', 'carry_out', 'into_file', 'row_in_file',
+           'is_top', 'propose_title']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -248,6 +248,7 @@ def carry_out(command: Command, place: Place, around: Surroundings, today: date)
 # %% ../../nbs/reflex/editcalls.ipynb #b51ba088
 def into_file(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "What becomes of a command for a whole file that only headings can obey: a line for a page goes under its one title or to its end; else a question about its uppermost headings."
+    if command.args.get("row"): return row_in_file(command, place, around, today)
     within = [each for each in upper_headings(place, around) if command.verb != "state" or each.keyword]
     if command.verb == "body":
         titles = [each for each in within if each.kind == "heading"]
@@ -258,6 +259,16 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
     said = f"{name_of(place, around)} is a whole file, and I change {'tasks' if command.verb == 'state' else 'headings'} in it."
     if not within: return decline(f"{said} It has none at the top. “read {place.file}” shows what is in it.")
     return question(said, command.said, within, around, lambda chosen: carry_out(command, chosen, around, today))
+
+# %% ../../nbs/reflex/editcalls.ipynb #a41348fc
+def row_in_file(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
+    "What becomes of a row for a whole file: the one heading of it whose text ends in a table gets it; of several, one is chosen."
+    outline = around.outline(place.file)
+    nodes = {node.line: node for node in outline.nodes if node.kind == "heading"}
+    found = [each for each in places_of(outline) if each.kind == "heading" and not each.hidden and table_at_the_end(outline, nodes[each.line])]
+    if len(found) == 1: return carry_out(command, found[0], around, today)
+    if found: return question(f"{name_of(place, around)} has several tables.", command.said, found, around, lambda chosen: carry_out(command, chosen, around, today))
+    return decline(f"No heading of {name_of(place, around)} has a text that ends in a table, so nothing was done. “read {place.file}” shows what is in it; a table at the top of a file is changed in your editor.")
 
 # %% ../../nbs/reflex/editcalls.ipynb #caa036b0
 def is_top(place: Place, outline: Outline) -> bool:

@@ -16,6 +16,7 @@ from .offers import TODO_OR_NOTE, words_kept
 from .captures import Request, decline, say
 from .command import object_of
 from .dates import say_day
+from .doubts import two_tasks
 from .reading import SHOW, file_and_rest
 from .reminders import appointment
 from .replies import SETTING, help_about
@@ -217,6 +218,8 @@ def to_keep(request: Request, line: str) -> dict | None:
         if (found := _TO_SOMETHING.fullmatch(request.text.strip().rstrip("?!. "))) and ":" not in found[0]:
             item = found[1].strip(' "“”„')
             return decline(f"No list in your notes is called “{found[2]}”. Did you mean “add a task to {found[2]}: {item}”? Say “yes”, and I'll do it. Or say “add to {found[2]}: {item}” for a line of its text, or only {TODO_OR_NOTE}.")
+        if first[0] in ("buy", "get", "pick") and (two := two_tasks(line, request.today)) and not set(line) & set('"“”;'):
+            return decline(f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it.")
         if first[0] == "add" and (timed := appointment(Request.of(what, request.today))): return timed
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD and request.words[:2] != ("set", "up") else None
