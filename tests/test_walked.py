@@ -227,7 +227,7 @@ def test_a_day_among_the_words_is_asked_about(day):
 @pytest.mark.parametrize("text", ["todo: call back on monday or tuesday", "remind me to swim on friday and saturday", "todo Ana anrufen am Montag oder Dienstag"])
 def test_two_days_are_asked_about(text):
     told = understand(text, date(2026, 11, 19))["payload"]
-    assert told["text"].startswith("Two days are named") and told["declined"]
+    assert told["text"].startswith(("Two days are named", "Several days are named")) and told["declined"]
 
 
 @pytest.mark.parametrize("said, told, place", [("tag the roof project with urgent", "fits several", "projects/roof.org"), ("tag dentist with teeth", "", "health/dentist.org"), ("move dentist to thursday", "Did you mean “move dentist to 2026-12-03”", "health/dentist.org"), ("schedule haircut for 2026-12-03 at 14:30", "todo haircut on 2026-12-03 14:30", "")])

@@ -12,6 +12,7 @@ import fnmatch
 import os.path
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from ..lazy import Regex
 from .effort import spend
@@ -76,17 +77,20 @@ def _values(expansion: str, given: dict[str, list[str]]) -> list[str]:
 # %% ../../nbs/shell/standfor.ipynb #601e801c
 _MOST_VALUES, _LONGEST = 12, 16_384
 
-def _one_step(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[list[str]]:
-    "The words with all their expansions replaced, and with one of them replaced by each of its values."
-    spend(sum(map(len, words)))
-    found = list(dict.fromkeys(each for word in words if "$" in word or "`" in word for each in _EXPANSION.findall(word[:4_000])))
+def _expansions(words: Iterable[str], most: int = _LONGEST) -> list[str]:
+    "The expansions in the words, each once; at most `most` of them."
+    return list(islice(dict.fromkeys(each for word in words if "$" in word or "`" in word for each in _EXPANSION.findall(word[:400])), most))
+
+def _one_step(words: Sequence[str], given: dict[str, list[str]], found: Sequence[str]) -> Iterator[list[str]]:
+    "The words with all expansions in them that were `found` replaced, and with one of them replaced: first each by its first value, then each by its second."
     values = {each: [value for value in _values(each, given)[:_MOST_VALUES] if each not in value] for each in found}         # x=$x: only more of the same
     made = list(words)
     for expansion in found if len(found) > 1 else ():
         if values[expansion] and sum(map(len, made)) <= _LONGEST: made = [put for word in made for put in _put(word, expansion, values[expansion][0])]
     if made != list(words): yield made
-    for expansion in found:
-        for value in values[expansion]: yield [put for word in words for put in _put(word, expansion, value)]
+    for nth in range(_MOST_VALUES):
+        for expansion in found:
+            if len(values[expansion]) > nth: yield [put for word in words for put in _put(word, expansion, values[expansion][nth])]
 
 # %% ../../nbs/shell/standfor.ipynb #b94e0391
 MOST_TRIED = 24
@@ -94,14 +98,16 @@ MOST_TRIED = 24
 def readings(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[list[str]]:
     "The words of a command as they stand, and with what their expansions may stand for."
     yield list(words)
-    todo, seen, longest = list(_one_step(words, given)), {tuple(words)}, sum(map(len, words)) + 1_000
-    first = len(todo)
-    while todo and (first > 0 or len(seen) < MOST_TRIED):
-        now, first = todo.pop(0), first - 1
+    if not (found := _expansions(words)): return
+    spend(sum(map(len, words)) * len(found))
+    most = MOST_TRIED + len(found)
+    todo, seen, longest = list(islice(_one_step(words, given, found), most)), {tuple(words)}, sum(map(len, words)) + 1_000
+    while todo and len(seen) < most:
+        now = todo.pop(0)
         if tuple(now) in seen: continue
         seen.add(tuple(now))
         yield now
-        if len(todo) < MOST_TRIED: todo += [each for each in _one_step(now, given) if sum(map(len, each)) <= longest][:MOST_TRIED - len(todo)]
+        if len(todo) < MOST_TRIED: todo += [each for each in _one_step(now, given, _expansions(now[:64], 8)) if sum(map(len, each)) <= longest][:MOST_TRIED - len(todo)]
 
 # %% ../../nbs/shell/standfor.ipynb #bf1f5598
 def _put(word: str, expansion: str, value: str) -> list[str]:
