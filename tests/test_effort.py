@@ -122,3 +122,12 @@ def test_every_alternative_in_braces_is_seen():
     assert without_braces("/{usr,opt}") == ["/usr", "/opt"] and without_braces("{a,b}{c,d}") == ["ac", "ad", "bc", "bd"]
     assert {"/usr", "x9"} <= set(without_braces("{" + ",".join(f"x{n}" for n in range(300)) + ",/usr}"))
     assert "/usr" in without_braces("{a,b}" * 8 + "{/usr,c}") and len(without_braces('{"a":1,"b":2},' * 500)) < 20_000
+
+
+def test_what_was_worked_out_counts_for_the_variables_with_which_it_was(roots, monkeypatch):
+    "A line is judged with the variables that it will have, and with none known; what a text says may differ."
+    looked = []
+    inner = __import__("passepartout.shell.findings", fromlist=["_said"])._said
+    monkeypatch.setattr("passepartout.shell.findings._said", lambda findings, text, depth: (looked.append((text, "PATH" in findings.known)), inner(findings, text, depth))[1])
+    level("while :; do python3 <<E\nrm -rf $PATH/x\nE\nfoo 'rm -rf a/b'; done", roots)
+    assert {("rm -rf $PATH/x\n", True), ("rm -rf $PATH/x\n", False)} <= set(looked) and [text for text, _ in looked].count("rm -rf a/b") == 1, looked

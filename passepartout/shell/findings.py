@@ -160,7 +160,8 @@ def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
     "Look for harm in texts that something may carry out as command lines; of what a shell would make of them, only for what is refused."
     for text in texts:
         if findings.level == DENY: return
-        key = "said", text, depth, findings.home, findings.places.here, findings.places.elsewhere
+        known = tuple(findings.known.items()) if "$" in text else findings.home
+        key = "said", text, depth, known, findings.places.here, findings.places.elsewhere
         for reason, level in once(key, lambda text=text: _said(findings.beside(), text, depth).found).items(): findings.add(level, reason)
 
 def _said(findings: Findings, text: str, depth: int) -> Findings:
