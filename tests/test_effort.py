@@ -57,6 +57,7 @@ HIDDEN = {
     "texts for eval": many("eval 'ls a%'; ", 200) + "eval 'rm -rf /usr'",
     "one of many variables": many("v%=x%; ", 30) + "u=/usr; while :; do rm -rf " + many("$v% ", 30) + "$u; done",
     "one of many variables with more behind it": many("v%=x%; ", 30) + "u=/us; w=${u}r; while :; do rm -rf " + many("$v%/ ", 30) + "$w/; done",
+    "a variable at the end of a long word": "u=../../../../../../../usr; while :; do rm -rf " + "./" * 400 + "$u; done",
     "a variable behind many words": "u=/usr; while :; do rm -rf " + many("x% ", 300) + "$u; done",
     "another folder behind much": "cd /; " + many("ls a%; ", 200) + "while :; do rm -rf usr; done",
     "a variable behind much": "x=/usr; " + many("[ -f a% ] && ls a% || ls b%; ", 150) + "while :; do rm -rf $x; done",

@@ -75,11 +75,12 @@ def _values(expansion: str, given: dict[str, list[str]]) -> list[str]:
     return [*dict.fromkeys((*parts, *values, "", *_together(_pieces(re.sub(r"^:?[-=+?]", "", rest)))))]
 
 # %% ../../nbs/shell/standfor.ipynb #601e801c
-_MOST_VALUES, _LONGEST = 12, 16_384
+_MOST_VALUES, _LONGEST, _TEXT = 12, 16_384, 400
 
 def _expansions(words: Iterable[str], most: int = _LONGEST) -> list[str]:
-    "The expansions in the words, each once; at most `most` of them."
-    return list(islice(dict.fromkeys(each for word in words if "$" in word or "`" in word for each in _EXPANSION.findall(word[:400])), most))
+    "The expansions in the words, each once; at most `most` of them. Of a long word that has blanks, and so is a text and no place, the beginning is looked at."
+    looked = (word if len(word) <= _TEXT or not any(map(str.isspace, word)) else word[:_TEXT] for word in words if "$" in word or "`" in word)
+    return list(islice(dict.fromkeys(each for word in looked for each in _EXPANSION.findall(word)), most))
 
 def _one_step(words: Sequence[str], given: dict[str, list[str]], found: Sequence[str]) -> Iterator[list[str]]:
     "The words with all expansions in them that were `found` replaced, and with one of them replaced: first each by its first value, then each by its second."
