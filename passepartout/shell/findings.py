@@ -18,7 +18,7 @@ from ..lazy import Regex
 from ..messages import NOTHING
 from ..oneline import shown
 from .carried import carried_texts, harm_carried, harm_in_words, names_given, shell_parts, told_to, written_and_used
-from .effort import Unread, once, spend
+from .effort import once, refuse, spend
 from .harm import ASK, CONFIRM, DENY, READ, destroyers, harm, scratch
 from .places import Places
 from .installed import pinned
@@ -26,7 +26,8 @@ from .programs import Program
 from .script import Redirect, Simple
 from .standfor import called, given_values, in_other_names, named_anew, readings, stand_ins, without_braces
 from .within import (SHELLS, STARTERS, WRITES, another_machine, carries_out, commands_within, is_tangle,
-                                       keeps, leads_on, lines_to, loose_texts, says, takes_names, texts_said)
+                                       keeps, leads_on, lines_to, loose_texts, says, takes_names, texts_said,
+                                       variables_in)
 from .words import Impure
 from .writings import other_writings
 
@@ -160,8 +161,7 @@ def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
     "Look for harm in texts that something may carry out as command lines; of what a shell would make of them, only for what is refused."
     for text in texts:
         if findings.level == DENY: return
-        known = tuple(findings.known.items()) if "$" in text else findings.home
-        key = "said", text, depth, known, findings.places.here, findings.places.elsewhere
+        key = "said", text, depth, variables_in(text, findings.known), findings.places.here, findings.places.elsewhere
         for reason, level in once(key, lambda text=text: _said(findings.beside(), text, depth).found).items(): findings.add(level, reason)
 
 def _said(findings: Findings, text: str, depth: int) -> Findings:
@@ -213,7 +213,7 @@ def _given_to(words: Sequence[str]) -> str:
 def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = False) -> None:
     "Look for harm in every command of a text that a shell is to carry out; or, `guessed`, that may be one and may be anything else."
     spend(len(text))
-    if not guessed and is_tangle(text): raise Unread
+    if not guessed and is_tangle(text): refuse()
     given, anew = given_values(text), named_anew(text)
     for words, here in _where_each_stands(findings, commands := commands_within(text, findings.known)):
         for tried, reading in enumerate(readings(words, given)):
@@ -258,10 +258,16 @@ def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
 def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, only: int, guessed: bool, anew: Collection[str] = ()) -> None:
     "The harm of one command of a text that stands in `here`; what is milder than `only` is not told. Of a `guessed` one only what it says itself, since a sentence has words after words, and other languages have the sign `>`."
     if not words or findings.level == DENY: return
+    known = variables_in(" ".join(words), findings.known)
+    key = "command", *words, here, depth, guessed, frozenset(anew), known, findings.places.here, findings.places.elsewhere
+    for reason, level in once(key, lambda: _found_of(findings.beside(), words, here, depth, guessed, anew)).items():
+        if level >= only: findings.add(level, reason)
+
+def _found_of(told: Findings, words: Sequence[str], here: str, depth: int, guessed: bool, anew: Collection[str]) -> dict[str, int]:
     spend(8 * len(words))
     words = [made for word in words for made in without_braces(word)]
     if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
-    base, told = words[0].rpartition("/")[2].lower(), findings.beside()
+    base = words[0].rpartition("/")[2].lower()
     if words[0] in WRITES:
         if not guessed and len(words) > 1: _written(told, words)
     else:
@@ -270,8 +276,7 @@ def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, on
         known = "" if base in anew or pinned(words[0]) is None else base
         if not guessed and (found := harm_in_words(known, words[1:], told.places, told.home)): told.add(*found)
         harm_said(told, carried_texts(known, words[1:]), depth)
-    for reason, level in told.found.items():
-        if level >= only: findings.add(level, reason)
+    return told.found
 
 # %% ../../nbs/shell/findings.ipynb #7f625d1e
 def _written(findings: Findings, words: Sequence[str]) -> None:

@@ -167,6 +167,7 @@ _BRACES, _BRACE = Regex(r"\{([^{}\s]*)\}"), Regex(r"[{},]+")
 
 def without_braces(word: str, most: int = 16) -> list[str]:
     "The words that a word with braces stands for; itself when it has none. Where they multiply to more than `most`, the words are given in which each alternative stands once."
+    if word.count("{") > _FEW: return list(dict.fromkeys(each for each in (*_first_braces(word), *_BRACE.split(word)) if each))
     made, at = [word], 0
     while at < len(made):
         if (found := next((each for each in _BRACES.finditer(made[at]) if "," in each[1]), None)) is None:
@@ -177,3 +178,10 @@ def without_braces(word: str, most: int = 16) -> list[str]:
         if len(made) + len(parts) > most + 1 and "{" in tail: made[at:at + 1] = [*(head + each for each in parts), *_BRACE.split(tail)]
         else: made[at:at + 1] = [head + each + tail for each in parts]
     return made
+
+_FEW = 6                                # braces in a word; more of them are not multiplied at all
+
+def _first_braces(word: str) -> list[str]:
+    "The beginnings of a word up to its first braces, each with one of the alternatives in them."
+    found = _BRACES.search(word)
+    return [word[:found.start()] + each for each in found[1].split(",")] if found else []

@@ -36,7 +36,7 @@ def _letters(source: bytes) -> _Letters:
     return _Letters(source)
 
 # %% ../../nbs/shell/tree.ipynb #17c14d53
-_SHORT, _REPORTS, _SECONDS = 400, 300, 0.1
+_SHORT, _REPORTS, _SECONDS = 400, 300, 0.03
 
 @cache
 def _language():
@@ -44,9 +44,15 @@ def _language():
     return tree_sitter.Parser, tree_sitter.Language(tree_sitter_bash.language())
 
 # %% ../../nbs/shell/tree.ipynb #58bc07a6
-@lru_cache(maxsize=8)
 def tree_of(source: bytes, whole: bool = True):
     "The root node of the parsed text. `Impure` when it is too tangled, or `whole` and no complete command."
+    if (root := _parsed(source)) is None: raise Impure("it is too tangled to be read in reasonable time")
+    if whole and root.has_error: raise Impure("it is not a complete command")
+    return root
+
+@lru_cache(maxsize=8)
+def _parsed(source: bytes):
+    "The root node; `None` when that takes too long, which is remembered as well."
     parser, language = _language()
     read = source if (plain := source.isascii()) else _letters(source)
     if len(source) <= _SHORT: root = parser(language).parse(read).root_node
@@ -55,7 +61,6 @@ def tree_of(source: bytes, whole: bool = True):
         try:
             root = parser(language).parse((lambda at, point: source[at:at + 4096]) if plain else read,
                                           progress_callback=lambda *state: next(left, None) is None or time.thread_time() > until).root_node
-        except ValueError: raise Impure("it is too tangled to be read in reasonable time") from None
+        except ValueError: return None
     if not plain: read.parsed()
-    if whole and root.has_error: raise Impure("it is not a complete command")
     return root

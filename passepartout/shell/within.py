@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/shell/within.html.md"""
 # %% auto #0
 __all__ = ['STARTERS', 'TAKE_LINES', 'BY_OPTION', 'SHELLS', 'WRITES', 'spelt_plainly', 'plain_word', 'words_of', 'lines_to',
            'another_machine', 'body_of', 'given_texts', 'printed', 'keeps', 'several', 'says', 'loose_texts',
-           'is_tangle', 'commands_within', 'takes_names', 'carries_out', 'leads_on', 'texts_said']
+           'is_tangle', 'variables_in', 'commands_within', 'takes_names', 'carries_out', 'leads_on', 'texts_said']
 
 # %% ../../nbs/shell/within.ipynb #a606f91d
 import platform
@@ -18,11 +18,11 @@ from string import Template
 from typing import Any
 
 from ..lazy import Regex
-from .effort import spend
+from .effort import once, refuse, spend
 from .reader import RESERVED
 from .table import prints_words
 from .talk import handed_on, keeps_text, may_carry
-from .tree import LONGEST, tree_of
+from .tree import LONGEST, MOST_WORDS, tree_of
 from .words import Impure
 
 # %% ../../nbs/shell/within.ipynb #982a015e
@@ -53,7 +53,8 @@ def plain_word(raw: str, known: Mapping[str, str | None]) -> str:
 
 # %% ../../nbs/shell/within.ipynb #f40d3a8b
 def words_of(nodes: list, known: Mapping[str, str | None]) -> list[str]:
-    "The words of a command in the tree, without what bash keeps for itself and the parser takes for a program."
+    "The words of a command in the tree, without what bash keeps for itself and the parser takes for a program. A line with more than `MOST_WORDS` of them is not judged."
+    if len(nodes) > MOST_WORDS: refuse()
     return _command([plain_word(_text(each), known) for each in nodes if _is_word(each)])
 
 def _is_word(node: Any) -> bool: return node.is_named and node.type not in ("variable_assignment", "file_redirect", "herestring_redirect")
@@ -286,9 +287,17 @@ def _behind_names(node: Any, known: Mapping[str, str | None]) -> list[list[str]]
         if rest := _command([word for word in words[at:] if word is not None]): found.append(rest)
     return found
 
+# %% ../../nbs/shell/within.ipynb #dd9489a9
+def variables_in(text: str, known: Mapping[str, str | None]) -> tuple:
+    "Those of the `known` variables, with their values, that a text may name, and `HOME`."
+    return tuple((name, value) for name, value in known.items() if name == "HOME" or name and "$" in text and name in text)
+
 # %% ../../nbs/shell/within.ipynb #86e34291
 def commands_within(text: str, known: Mapping[str, str | None]) -> list[list[str]]:
     "The words of every command in `text`, redirections that write and those in texts that it gives to `eval`, `trap` or the input of a shell included; nothing when it is too tangled to be parsed. `known`: variables with their values."
+    return once(("commands", text, variables_in(text, known)), lambda: _commands_within(text, known))
+
+def _commands_within(text: str, known: Mapping[str, str | None]) -> list[list[str]]:
     spend(len(text))
     found: list[list[str]] = []
     try: todo = [_looked_at(text)] if len(text) <= LONGEST else []
