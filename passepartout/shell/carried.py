@@ -22,6 +22,7 @@ from .places import Places
 from .programs import Program, parse_words
 from .values import DATA, harmless_script
 from .script import BUILTINS, Simple
+from .hostile import hostile_program
 from .standfor import without_braces
 from .table import lookup
 from .talk import may_carry
@@ -111,7 +112,7 @@ def _harm_carried(text: str, places: Places, home: str) -> tuple[int, str] | Non
         gone.append((CONFIRM, f"It deletes or overwrites {listed(lost)}, and undo does not bring that back."))
     if told_to_database(text): gone.append((CONFIRM, "It tells a database to destroy something."))
     if _TREES.search(text): gone.append((CONFIRM, "It deletes a folder with all it holds."))
-    gone.append(_written(text, places))
+    gone += [_written(text, places), hostile_program(text)]
     return max(filter(None, [_gravest((each for words in _runs(text) for each in _begun(words)), places), *gone]), default=None)
 
 # %% ../../nbs/shell/carried.ipynb #25306640

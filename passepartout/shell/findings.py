@@ -19,6 +19,7 @@ from ..messages import NOTHING
 from ..oneline import shown
 from .carried import carried_texts, harm_carried, harm_in_words, names_given, shell_parts, told_to, written_and_used
 from .effort import once, refuse, spend
+from .hostile import hostile_line
 from .harm import ASK, CONFIRM, DENY, READ, destroyers, harm, scratch
 from .places import Places
 from .installed import pinned
@@ -166,10 +167,11 @@ def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
 
 def _said(findings: Findings, text: str, depth: int) -> Findings:
     "What is found about one text that something may carry out."
-    if found := harm_carried(text, findings.places, findings.home): findings.add(*found)
+    for found in (harm_carried(text, findings.places, findings.home), hostile_line(text, findings.known)):
+        if found: findings.add(*found)
     for written in other_writings(text) if findings.level < DENY else ():
-        found = harm_carried(written, findings.places, findings.home)
-        if found and found[0] == DENY: findings.add(DENY, f"{found[1]} So it says when it is not disguised.")
+        for found in (harm_carried(written, findings.places, findings.home), hostile_line(written, findings.known)):
+            if found and found[0] == DENY: findings.add(DENY, f"{found[1]} So it says when it is not disguised.")
     for part in shell_parts(text) if depth < 2 and findings.level < DENY else ():
         inner = findings.beside()
         harm_in_text(inner, part, depth + 1, guessed=True)
@@ -214,6 +216,7 @@ def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = Fals
     "Look for harm in every command of a text that a shell is to carry out; or, `guessed`, that may be one and may be anything else."
     spend(len(text))
     if not guessed and is_tangle(text): refuse()
+    if told := hostile_line(text, findings.known): findings.add(*told)
     given, anew = given_values(text), named_anew(text)
     for words, here in _where_each_stands(findings, commands := commands_within(text, findings.known)):
         for tried, reading in enumerate(readings(words, given)):

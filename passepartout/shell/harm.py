@@ -295,6 +295,21 @@ def _there(name: str, places: Places) -> bool:
     if (found := _PATTERN.search(name)) and not name[:found.start()].rpartition("/")[1]: return False
     return os.path.lexists(_path(name[:found.start()].rpartition("/")[0] + "/" if found else name, places))
 
+# %% ../../nbs/shell/harm.ipynb #7a9db04b
+_ORDERS = Regex(r"/etc/(?:sudoers|cron|anacrontab|ld\.so|profile|bash\.bashrc|zsh|rc\.local|pam\.d|g?shadow|passwd|group|ssh/|systemd/|init|udev/|apt/apt\.conf|xdg/autostart)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/(?:proc|sys)/"
+                r"|(?:~[\w.-]*|\$\{?HOME\}?|/root|/home/[^/]+)/\.(?:ssh/(?:authorized_keys|config|rc|environment)|config/(?:autostart|systemd|fish)/|[a-z_]*rc(?:/|\Z)|profile|zshenv|zlogin|xprofile|bash_|pam_environment|gitconfig)")
+
+def _orders(base: str, words: Sequence[str], places: Places) -> str | None:
+    "The first place outside in which other programs take orders and to which `base` with these `words` would write, in words."
+    if places.elsewhere: return None
+    names = [*altered(base, words), *(operands_of(words) if base == "tee" else ())]
+    if base in ("mv", "cp", "install", "ln"):
+        sources, target = _from_to(words)
+        made = [target, *(f"{target.rstrip('/')}/{each.rstrip('/').rpartition('/')[2]}" for each in sources)]
+        kept = _flags(words, "nbu", "--no-clobber", "--backup", "--update", valued="tSgmo") and os.path.isfile(_path(target, places))
+        if not kept: names += made
+    return outside([each for each in names if len(each) < 4_000 and _ORDERS.match(os.path.normpath(each) + "/" * each.endswith("/"))], places)
+
 # %% ../../nbs/shell/harm.ipynb #3b85663e
 _PYTHON = Regex(r"(?:python|pypy)[\d.]*")
 
@@ -306,6 +321,7 @@ def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | N
         return harm(words[at], words[at + 1:], places) if words[at] != base else None
     told = _ruled(base, words, places)
     if (told is None or told[0] < DENY) and (far := there_outside(altered(base, words), places)): return DENY, f"{shown(base)} would change {far}."
+    if (told is None or told[0] < DENY) and (far := _orders(base, words, places)): return DENY, f"{shown(base)} would write to {far}. Other programs take orders there."
     return told
 
 # %% ../../nbs/shell/harm.ipynb #f1698ec0

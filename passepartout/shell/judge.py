@@ -18,6 +18,7 @@ from ..oneline import shown
 from ..records import record
 from .effort import Unread, limited
 from .findings import Findings, harm_in_other_names, harm_in_text, harm_of_saying
+from .hostile import hostile_line
 from .harm import ASK, CONFIRM, DENY, READ, nothing_there
 from .places import Places
 from .script import END, SPLIT, Pipeline, Script, Simple, any_hole
@@ -151,7 +152,9 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
     if findings.level > READ and not all_alone(parts, roots, known):
         if _SHELL_NAMED.search(text): harm_in_text(findings, text, 0)
         harm_of_saying(findings, text)
-    if READ < findings.level < DENY: harm_in_other_names(findings, text)
+    if READ < findings.level < DENY:
+        if told := hostile_line(text, known): findings.add(*told)
+        harm_in_other_names(findings, text)
     if (findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects
         and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots)))):
         return Judged(ASK, (gone,), script)
