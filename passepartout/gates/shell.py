@@ -33,13 +33,13 @@ def _rooms():
 # %% ../../nbs/gates/shell.ipynb #91fdb4de
 MOST_REASONS = 3                       # so many are read; that there are more is said
 
-def question(judged: Any, problem: str = "") -> str:
-    "The sentence for an ask about what was `Judged`."
+def question(judged: Any, problem: str = "", away: str = "") -> str:
+    "The sentence for an ask about what was `Judged`. `problem`: why it cannot be isolated; `away`: what it will not reach."
     judging, _, scripts, _, _ = _rooms()
     text = scripts.script_text(judged.script)
     shown = text if len(text) <= 240 else f"{text[:240]}… ({len(text):,} characters in all)"
     more = f"There {'are' if more > 1 else 'is'} {more} more such reason{'s' * (more > 1)}." if (more := len(judged.reasons) - MOST_REASONS) > 0 else ""
-    return " ".join(filter(None, [IRREVERSIBLE if judged.level == judging.CONFIRM else "", problem, *judged.reasons[:MOST_REASONS], more,
+    return " ".join(filter(None, [IRREVERSIBLE if judged.level == judging.CONFIRM else "", problem, *judged.reasons[:MOST_REASONS], more, away,
                                   f"It would run: {shown}"]))
 
 # %% ../../nbs/gates/shell.ipynb #d814cc70
@@ -89,13 +89,22 @@ def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], i
     except PathRefused as refusal:
         for command in cleared.values(): command.close()
         return Rejected(refusal.message, "shell")
-    problem = isolation() or ("" if late or not any([each.late for each in judged.values()]) else LATE)
+    alone = isolation()
+    problem = alone or ("" if late or not any([each.late for each in judged.values()]) else LATE)
     if worst.level == judging.READ and not problem: return Allowed(action, cleared)
     shown, confirm = "\n".join(scripts.script_text(each.script) for each in judged.values()), worst.level == judging.CONFIRM
     phrase = _lost(worst.script, roots) if confirm else ""
-    return ApprovalRequired(action, question(worst, problem), "shell", cleared, confirm=confirm,
+    away = "" if alone else _unreached(worst.script)
+    return ApprovalRequired(action, question(worst, problem, away), "shell", cleared, confirm=confirm,
                             shown="\n".join(filter(None, (shown, phrase))), phrase=phrase, rests=rests,
                             vain="".join([_vain(each.script) for each in judged.values()]))
+
+# %% ../../nbs/gates/shell.ipynb #924b0563
+def _unreached(script: Any) -> str:
+    from passepartout.shell.offline import told_without_network
+    from passepartout.shell.within import commands_within
+    told = [command.argv for command in script.commands() if command.argv]
+    return told_without_network(words for argv in told for words in (commands_within(argv[-1], {}) if argv[0] == "bash" and "-c" in argv else [argv]))
 
 # %% ../../nbs/gates/shell.ipynb #609f53fe
 def _lost(script: Any, roots: Sequence[Root]) -> str:
