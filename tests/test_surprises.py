@@ -53,7 +53,7 @@ async def test_an_action_of_two_edits_is_never_made_again_by_half(tmp_path):
     agent.backends.register("model", model, inline=True)
     agent.provider_cascade = ("model",)
     await agent.handle("move it")
-    assert (memex / "inbox.org").read_text() == "* Inbox\n* moved\n" and "Only a part was done" in told[1]
+    assert (memex / "inbox.org").read_text() == "* Inbox\n* moved\n" and "Only a part was done: inbox.org was written, 1 of 2 files. The rest was not: other.org was changed" in told[1]
     assert (memex / "other.org").read_text() == "* Other\n* from my editor, just now\n"
     await agent.undo()
     assert (memex / "inbox.org").read_text() == "* Inbox\n"
