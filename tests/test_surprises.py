@@ -3,6 +3,9 @@ import pytest
 
 from passepartout.agent import Agent
 from passepartout.edits import FileEdit
+from passepartout.indexing import sweep
+from passepartout.indexing.notefiles import Tree
+from passepartout.notes import Remark
 from passepartout.tools import Parameter, Tool
 
 
@@ -57,4 +60,18 @@ async def test_an_action_of_two_edits_is_never_made_again_by_half(tmp_path):
     assert (memex / "other.org").read_text() == "* Other\n* from my editor, just now\n"
     await agent.undo()
     assert (memex / "inbox.org").read_text() == "* Inbox\n"
+    await agent.close()
+
+
+async def test_a_folder_that_cannot_be_read_is_not_one_without_notes_and_nothing_is_forgotten(tmp_path, monkeypatch):
+    agent = await boot(tmp_path, provider_cascade="reflex")
+    await agent.handle("remember that the boiler is blue")
+    assert "inbox.org:2" in await agent.handle("find boiler")
+    known = dict(agent.upkeep.index.known)
+    with monkeypatch.context() as later:
+        later.setattr(sweep, "poll", lambda *given: None)
+        later.setattr(sweep, "walk", lambda root: Tree({}, (Remark(".", "too many open files"),), False))
+        said = [str(await agent.handle(line)) for line in ("find boiler", "what is due today?")]
+    assert known and agent.upkeep.index.known == known and not any("no notes" in each for each in said), said
+    assert "inbox.org:2" in await agent.handle("find boiler")
     await agent.close()
