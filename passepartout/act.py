@@ -189,9 +189,15 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
         except BaseException as error:
             for left in effects[done + 1:]: await asyncio.shield(agent.end_effect(signal, left, "failed", error="not begun"))
             if not done or not isinstance(error, EditFailed): raise
-            raise ToolError(f"Only a part was done: {' '.join(e.summary for e in edits[:done])} The rest was not: {error.message} Taking "
-                            "it back (undo) restores what was.") from error
+            raise ToolError(f"{_written(edits, done)} {error.message} Taking it back (undo) restores what was.") from error
     return edits_result(agent, edits, cleared, signal)
+
+# %% ../nbs/17_act.ipynb #4666b074
+def _written(edits: list[FileEdit], done: int) -> str:
+    "Which files were written, when only the first `done` of these edits were made; the names of many are counted."
+    names = [edit.resource.display for edit in edits[:done]]
+    told = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return f"Only a part was done: {told} {'was' if done == 1 else 'were'} written, {done} of {len(edits)} files. The rest was not:"
 
 # %% ../nbs/17_act.ipynb #7bce5845
 def edits_result(agent, edits: list[FileEdit], cleared: Cleared, signal: Signal) -> ToolResult:

@@ -248,10 +248,17 @@ def _conflict(edit: FileEdit, folder: int, kept: str | None = None) -> EditConfl
 def _digest_at(folder: int, name: str) -> str | None:
     "The digest of a file, None when there is none, '?' when it is something else."
     try: fd = os.open(name, READ, dir_fd=folder)
-    except FileNotFoundError: return None
-    except OSError: return "?"
+    except OSError: return "?" if _lies_there(folder, name) else None
     try: return digest(_bytes(fd)) if stat.S_ISREG(os.fstat(fd).st_mode) else "?"
     finally: os.close(fd)
+
+# %% ../nbs/11b_edits.ipynb #d096cb33
+def _lies_there(folder: int, name: str) -> bool:
+    "Is there anything of that name? What cannot be told counts as something."
+    try: os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError: return False
+    except OSError: pass
+    return True
 
 # %% ../nbs/11b_edits.ipynb #3e14ae7a
 def _state(folder: int, name: str, record: dict) -> str:
@@ -335,8 +342,11 @@ def _failure(edit: FileEdit, err: OSError, touched: bool) -> EditFailed:
                           "before going on.", True)
     why = "cannot be written (" + (err.strerror or str(err)).lower() + "); look at the disk and the folder's permissions"
     if code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG): why = "does not fit on the disk. Free some space, then ask again"
-    if code in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if code in (errno.EACCES, errno.EPERM):
         why = "cannot be written: its folder is read-only or protected. Change its permissions if you want this"
+    if code == errno.EROFS: why = "lies on a disk that can only be read now, which is so after an error on it, too. Look at the disk, then ask again"
+    if code in (errno.EMFILE, errno.ENFILE):
+        why = "cannot be opened: there are as many files open as there may be. Ask again in a moment; if that lasts, start the agent anew"
     if code == errno.ENOENT: why = "has lost its folder, which was removed or replaced meanwhile"
     if code == errno.EAGAIN: why = "is being written by another agent. Ask again in a moment"
     return EditFailed(f"{name} {why}. It is as it was before.")

@@ -86,10 +86,14 @@ def deliberate(error: Exception) -> bool:
     return isinstance(error, PassepartoutError) and error.__cause__ is None
 
 # %% ../nbs/18_loop.ipynb #4480b2c0
+_NOT_TOLD = "Something went wrong, and nothing more was done. The log of the agent says what, and what was done before stands in: passepartout trace"
+
 async def say_plainly(agent, signal: Signal, text: str) -> None:
-    "Tell the person `text`; when even that fails, the log."
+    "Tell the person `text`; when even that fails, the log, and the turn that it went wrong."
     try: await tell(agent, agent.in_turn(signal), text)
-    except Exception as error: log_about(agent, signal, f"LOOP: even the error could not be told: {brief(error)}")
+    except Exception as error:
+        log_about(agent, signal, f"LOOP: even the error could not be told: {brief(error)}")
+        if (turn := agent.turn_of(signal)) is not None and not turn.said: turn.said.append(_NOT_TOLD)
 
 # %% ../nbs/18_loop.ipynb #33342b50
 async def loop_process(agent, signal: Any) -> Signal | None:

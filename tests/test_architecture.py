@@ -43,7 +43,7 @@ ROOMS = """
     serving.sockets backup acceptance
     checkup.patient checkup.rights checkup.machinecheck checkup.recordcheck checkup.notecheck
     doctor
-    serving.spans serving.gauges serving.guests serving.gateway serving.pairing serving.porter serving.telegram serving.requests serving.service configure serving.reception daemon serving.running
+    serving.spans serving.gauges serving.guests serving.following serving.gateway serving.pairing serving.porter serving.telegram serving.requests serving.service configure serving.reception daemon serving.running
     terminal.render terminal.thoughts terminal.costs terminal.progress terminal.draftview terminal.planwords terminal.sessionwords terminal.slash terminal.lineediting terminal.chat terminal.demo terminal.commandline terminal.client terminal.shelf terminal.listing terminal.completion terminal.notecommands terminal.changecommands terminal.auditcommands terminal.costcommand terminal.doctorcommand terminal.wizard terminal.configurecommand terminal.daemoncommand terminal.backupcommands terminal.sessioncommands terminal.tanglecommand terminal.skillcommands terminal.gatewaycommand terminal.jobscommand terminal.planscommand terminal.rulescommand terminal.approvalscommand
     tui.resident tui.talk tui.entries tui.rows tui.desk tui.entry tui.trial tui.questions tui.picker tui.panes tui.frame tui.hearing tui.app tui.linear tui.* terminal.tuicommand
     terminal.commands terminal.program cli

@@ -1,5 +1,5 @@
 "No machine behind us is reached, however its address is written, looked up or redirected to; and no answer costs more than it may"
-import asyncio, contextlib, gzip, ipaddress, re, ssl, subprocess, shutil, time, zlib
+import asyncio, contextlib, gzip, ipaddress, re, ssl, subprocess, shutil, threading, time, zlib
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -13,6 +13,8 @@ from passepartout.tools import ToolContext, ToolError
 from passepartout.net.pagetext import page_text
 from passepartout.toolbelt.web import Reader, web_tool
 from passepartout.net import webclient
+from passepartout.net.endpoints import HttpFailed
+from passepartout.net.httpclient import Http
 from passepartout.net.webclient import Limits, Unpacker, WebFailed, get
 
 PRIVATE = ["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"]
@@ -202,14 +204,89 @@ async def test_tiny_pieces_hold_up_nobody():
     assert len(reading.result().body) == 10_000 and others >= 30
 
 
-async def test_the_certificate_is_checked_against_the_name(tmp_path):
+@pytest.fixture
+def certified(tmp_path):
+    "What a server shows that is `site.example`, and what trusts it."
     if not shutil.which("openssl"): pytest.skip("no openssl to make a certificate with")
     key, cert = tmp_path / "k", tmp_path / "c"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=site.example", "-addext", "subjectAltName=DNS:site.example"], check=True, capture_output=True, timeout=120)
     mine = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     mine.load_cert_chain(cert, key)
+    return mine, ssl.create_default_context(cafile=str(cert))
+
+
+@pytest.fixture
+def longest(monkeypatch):
+    "How many things the library read in one go at most, without anybody else having had a turn: `longest()`."
+    import h11
+    real, most, now = h11.Connection.next_event, 0, 0
+    def counted(self):
+        nonlocal most, now
+        most, now = max(most, now := now + 1), now
+        return real(self)
+    monkeypatch.setattr(h11.Connection, "next_event", counted)
+    def turn():
+        nonlocal now
+        now = 0
+        asyncio.get_running_loop().call_soon(turn)
+    def begin():
+        turn()
+        return lambda: most
+    return begin
+
+
+async def interim(writer, request):
+    while True:
+        writer.write(b"HTTP/1.1 100 \r\n\r\n" * 4096)
+        await writer.drain()
+
+async def some_interim(writer, request):
+    writer.write(b"HTTP/1.1 100 \r\n\r\n" * 4096)
+    await answering(kind="application/json", body=b"{}")(writer, request)
+
+async def crumbs(writer, request):
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * 20_000 + b"2\r\n{}\r\n0\r\n\r\n")
+
+async def crumbs_of_a_stream(writer, request):
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" + b"1\r\n:\r\n" * 20_000 + b"b\r\n\ndata: {}\n\n\r\n0\r\n\r\n")
+
+HURRIES = {"interim": (interim, "does not end"), "some interim": (some_interim, ""), "crumbs": (crumbs, ""), "stream": (crumbs_of_a_stream, "")}
+
+
+@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("client", ["page", "model"])
+@pytest.mark.parametrize("kind", HURRIES)
+async def test_a_server_that_sends_thousands_of_things_at_once_holds_up_nobody(longest, certified, kind, client, tls):
+    handler, refused = HURRIES[kind]
+    async with serving(handler, certified[0] if tls else None) as (port, _), contextlib.AsyncExitStack() as end:
+        http, scheme, trust = Http(certified[1]), "https" if tls else "http", certified[1]
+        trust.check_hostname = False
+        end.push_async_callback(http.close)
+        told = longest()
+        async def ask():
+            if client == "page": return (await get(WebAddress(scheme, "site.example", port, "/"), "127.0.0.1", verify=trust)).text.strip()
+            found = []
+            await http.post(f"{scheme}://127.0.0.1:{port}/", {}, {}, lambda data: found.append(data))
+            return str(found[0])
+        if refused:
+            with pytest.raises((WebFailed, HttpFailed), match=refused): await ask()
+        else: assert (await ask())[-2:] == "{}"
+        assert told() < 700
+
+
+async def test_a_page_is_asked_for_beside_the_loop_as_far_as_that_takes_long(monkeypatch):
+    import httpx
+    made = []
+    class Client(httpx.AsyncClient):
+        def __init__(self, **more): made.append(threading.current_thread()); super().__init__(**more)
+    monkeypatch.setattr(httpx, "AsyncClient", Client)
+    async with serving(answering()) as (port, _): assert (await get(site(port), "127.0.0.1")).text == "hello"
+    assert len(made) == 1 and made[0] is not threading.main_thread()
+
+
+async def test_the_certificate_is_checked_against_the_name(certified):
+    mine, trust = certified
     async with serving(answering(), mine) as (port, seen):
-        trust = ssl.create_default_context(cafile=str(cert))
         assert (await get(WebAddress("https", "site.example", port, "/"), "127.0.0.1", verify=trust)).text == "hello"
         with pytest.raises(WebFailed, match="certificate"): await get(WebAddress("https", "other.example", port, "/"), "127.0.0.1", verify=trust)
         with pytest.raises(WebFailed, match="certificate"): await get(WebAddress("https", "site.example", port, "/"), "127.0.0.1")

@@ -6,7 +6,8 @@ from types import SimpleNamespace as Made
 import pytest
 
 from passepartout.serving import requests
-from passepartout.serving.requests import ACTIONS, Refused, answer_to, approve, ask_payload, deny, drafts_to, followed, handshake, hide_from_others, join, number_in, offer, say, session_of, step, text_in
+from passepartout.serving.following import drafts_to, followed, step
+from passepartout.serving.requests import ACTIONS, Refused, answer_to, approve, ask_payload, deny, handshake, hide_from_others, join, number_in, offer, say, session_of, text_in
 
 from test_daemon import house       # noqa: F401 (a fixture)
 

@@ -1,8 +1,14 @@
 "What a person would not expect. What still happens is marked, and the mark says where it lives"
+import errno, json, os, subprocess, sys
+
 import pytest
 
+from passepartout import edits
 from passepartout.agent import Agent
 from passepartout.edits import FileEdit
+from passepartout.indexing import sweep
+from passepartout.indexing.notefiles import Tree
+from passepartout.notes import Remark
 from passepartout.tools import Parameter, Tool
 
 
@@ -41,9 +47,9 @@ async def test_an_action_of_two_edits_is_never_made_again_by_half(tmp_path):
     agent, memex = await boot(tmp_path, permissions={"move": "allow"}), tmp_path / "memex"
     (memex / "other.org").write_text("* Other\n")
     def move(path, other, context):
-        edits = [FileEdit(r := context.resources[name], before := r.read_bytes(), before + b"* moved\n", f"Wrote {r.display}.") for name in ("path", "other")]
+        both = [FileEdit(r := context.resources[name], before := r.read_bytes(), before + b"* moved\n", f"Wrote {r.display}.") for name in ("path", "other")]
         (memex / "other.org").write_text("* Other\n* from my editor, just now\n")
-        return edits
+        return both
     both = [Parameter("path", kind="path", access="write"), Parameter("other", kind="path", access="write")]
     agent.tools.register(Tool("move", "Move a line", both, move, effects={"destructive": False, "open_world": False}, edits=True, inline=True))
     told = []
@@ -53,8 +59,76 @@ async def test_an_action_of_two_edits_is_never_made_again_by_half(tmp_path):
     agent.backends.register("model", model, inline=True)
     agent.provider_cascade = ("model",)
     await agent.handle("move it")
-    assert (memex / "inbox.org").read_text() == "* Inbox\n* moved\n" and "Only a part was done" in told[1]
+    assert (memex / "inbox.org").read_text() == "* Inbox\n* moved\n" and "Only a part was done: inbox.org was written, 1 of 2 files. The rest was not: other.org was changed" in told[1]
     assert (memex / "other.org").read_text() == "* Other\n* from my editor, just now\n"
     await agent.undo()
     assert (memex / "inbox.org").read_text() == "* Inbox\n"
+    await agent.close()
+
+
+NO_MORE_FILES = """
+import asyncio, json, os, resource, sys
+from pathlib import Path
+from passepartout.agent import Agent
+top = Path(sys.argv[1])
+async def main():
+    agent = await Agent.boot(memex_dir=top / "notes", state_dir=top / "state", cache_dir=top / "cache", config_dir=top, today="2026-11-19", provider_cascade="reflex")
+    await agent.handle("remember that the boiler is blue")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    told = []
+    for room in (0, 1, 2, 3, 4, 5, 6, 7):
+        held = []
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+        try:
+            while True: held.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError: pass
+        for fd in held[:room]: os.close(fd)
+        for line in (f"remember that the car {room} is red", "find boiler", "what is due today?"):
+            reply = await agent.handle(line)
+            told.append([line, str(reply), reply.status])
+        for fd in held[room:]: os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    told.append(["", str(await agent.handle("find boiler")), ""])
+    await agent.close()
+    print(json.dumps(told))
+asyncio.run(main())
+"""
+
+
+def test_a_process_that_may_open_no_more_files_says_so_loses_nothing_and_goes_on_when_it_may(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "inbox.org").write_text("* Inbox\n")
+    done = subprocess.run([sys.executable, "-c", NO_MORE_FILES, str(tmp_path)], capture_output=True, text=True, timeout=300)
+    told = json.loads(done.stdout)
+    added = [line.removeprefix("remember that ") for line, said, _ in told if said.startswith("Added the note")]
+    assert (tmp_path / "notes" / "inbox.org").read_text() == "".join(f"* {each}\n" for each in ("Inbox", "the boiler is blue", *added)) and 0 < len(added) < 8
+    assert [path.name for path in (tmp_path / "notes").iterdir()] == ["inbox.org"]
+    assert all(said for _, said, _ in told) and told[0][2] == "failed" and "Something went wrong, and nothing more was done" in told[0][1]
+    wrong = [said for _, said, _ in told if "no notes" in said or "lost its folder" in said]
+    assert wrong == [] and any("as many files open as there may be" in said for _, said, _ in told)
+    assert "the boiler is blue" in told[-1][1]
+
+
+@pytest.mark.parametrize("code, told", [(errno.EROFS, "can only be read now"), (errno.ENOSPC, "does not fit on the disk"), (errno.EMFILE, "as many files open"), (errno.EACCES, "Change its permissions"), (errno.EIO, "look at the disk")])
+async def test_what_the_disk_says_is_told_with_what_to_do(tmp_path, monkeypatch, code, told):
+    agent = await boot(tmp_path, provider_cascade="reflex")
+    def draft(*given): raise OSError(code, os.strerror(code))
+    monkeypatch.setattr(edits, "_draft", draft)
+    reply = await agent.handle("todo: buy milk")
+    await agent.close()
+    assert told in reply and "It is as it was before." in reply and not reply.effects
+    assert (tmp_path / "memex" / "inbox.org").read_text() == "* Inbox\n" and len(list((tmp_path / "memex").iterdir())) == 1
+
+
+async def test_a_folder_that_cannot_be_read_is_not_one_without_notes_and_nothing_is_forgotten(tmp_path, monkeypatch):
+    agent = await boot(tmp_path, provider_cascade="reflex")
+    await agent.handle("remember that the boiler is blue")
+    assert "inbox.org:2" in await agent.handle("find boiler")
+    known = dict(agent.upkeep.index.known)
+    with monkeypatch.context() as later:
+        later.setattr(sweep, "poll", lambda *given: None)
+        later.setattr(sweep, "walk", lambda root: Tree({}, (Remark(".", "too many open files"),), False))
+        said = [str(await agent.handle(line)) for line in ("find boiler", "what is due today?")]
+    assert known and agent.upkeep.index.known == known and not any("no notes" in each for each in said), said
+    assert "inbox.org:2" in await agent.handle("find boiler")
     await agent.close()

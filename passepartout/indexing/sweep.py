@@ -68,6 +68,7 @@ def sweep(index: Database, progress: Callable[[int, int, str], None] | None = No
     if changed is None:
         folders = folder_times(index.root)
         tree = walk(index.root)
+        if why := next((each.why for each in tree.passed if each.file == "."), ""): raise IndexFailed(f"The folder of the notes could not be looked at ({why}). What is known of the notes is kept.")
         index.passed, index.cut, marks = tree.passed, tree.cut, tree.marks
         changed = [path for path, mark in tree.marks.items() if path not in index.known or not index.known[path].current(mark)]
         gone = set(index.known) - set(tree.marks)

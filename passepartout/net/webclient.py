@@ -106,19 +106,40 @@ async def get(address: WebAddress, number: str, headers: Mapping[str, str] | Non
     "GET `address` from the machine `number`. Follows nothing. `WebFailed` says what went wrong. `verify` as httpx takes it."
     return await asyncio.ensure_future(_request(address, number, headers, limits, verify))
 
+# %% ../../nbs/net/11d_webclient.ipynb #2a73fe5d
+def _client(limits: Limits, verify: Any) -> Any:
+    "A client of the library that takes nothing from the environment, follows nobody and makes one connection. It takes a while."
+    from passepartout.net.httpclient import library, load_the_rest              # with the first page, not with every start
+    httpx = library()
+    load_the_rest()
+    return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=limits.seconds, headers={}, cookies=None,
+                             limits=httpx.Limits(max_connections=1, max_keepalive_connections=0))
+
+# %% ../../nbs/net/11d_webclient.ipynb #b08060f3
+def _listener(host: str) -> Any:
+    "What listens to the library while one request is under way. `WebFailed` when what comes before the answer does not end."
+    from passepartout.net.httpclient import BEFORE, MADE, by_sips
+    left, begun = BEFORE, False
+    def came(size: int) -> None:
+        nonlocal left
+        if (left := left - size) < 0: raise WebFailed(f"What {host} sends before its answer does not end.")
+    async def trace(event: str, info: dict) -> None:
+        nonlocal begun
+        if event in MADE: by_sips(info["return_value"], lambda: not begun, came)
+        begun = begun or event == "http11.receive_response_headers.complete"
+    return trace
+
 # %% ../../nbs/net/11d_webclient.ipynb #fec200fd
 async def _request(address: WebAddress, number: str, headers: Mapping[str, str] | None, limits: Limits, verify: Any) -> Answer:
-    from passepartout.net.httpclient import library              # with the first page, not with every start
-    httpx = library()
-    at = f"[{number}]" if ":" in number else number
+    client = await asyncio.to_thread(_client, limits, verify)
+    from passepartout.net.httpclient import library
+    httpx, at = library(), f"[{number}]" if ":" in number else number
     sent = {"host": address.netloc, "user-agent": "passepartout", "accept": "text/*, application/json, application/xml;q=0.9",
             "accept-encoding": "gzip", **(headers or {})}
-    client = httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=limits.seconds, headers={}, cookies=None,
-                               limits=httpx.Limits(max_connections=1, max_keepalive_connections=0))
     try:
         async with asyncio.timeout(limits.seconds), client:
             request = httpx.Request("GET", f"{address.scheme}://{at}:{address.port}{address.rest}", headers=sent,
-                                    extensions={"sni_hostname": address.host} if not address.number else {})
+                                    extensions={"trace": _listener(address.host)} | ({} if address.number else {"sni_hostname": address.host}))
             if request.url.raw_path != address.rest.encode():
                 raise WebFailed("The library would ask for another address than the one that was judged, so nothing was sent.")
             response = await client.send(request, stream=True)

@@ -6,20 +6,18 @@ Docs: https://example.org/passepartout/serving/requests.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_UNSEEN', 'ACTIONS', 'Refused', 'text_in', 'number_in', 'join', 'at_the_port', 'in_use', 'session_of',
-           'reply_payload', 'ask_payload', 'source_of', 'say', 'hide_from_others', 'followed', 'step', 'drafts_to',
-           'tell_reading', 'on_the_socket', 'approve', 'deny', 'offer', 'endorse', 'attest', 'endorsed', 'revoke',
-           'seen_session', 'pending', 'grants', 'plans', 'plan', 'trace', 'news', 'asked', 'undo', 'hello', 'handshake',
-           'health', 'metrics', 'read_on', 'status', 'plain_settings', 'log', 'cancel', 'at_the_desk', 'answer_to']
+           'reply_payload', 'ask_payload', 'source_of', 'say', 'hide_from_others', 'on_the_socket', 'approve', 'deny',
+           'offer', 'endorse', 'attest', 'endorsed', 'revoke', 'seen_session', 'pending', 'grants', 'plans', 'plan',
+           'trace', 'news', 'asked', 'undo', 'hello', 'handshake', 'health', 'metrics', 'read_on', 'status',
+           'plain_settings', 'log', 'cancel', 'at_the_desk', 'answer_to']
 
 # %% ../../nbs/serving/19f_requests.ipynb #1aacd511
-import asyncio
 import contextlib
 import hmac
 import json
 import os
-import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -28,6 +26,7 @@ from ..conditions import PassepartoutError
 from ..context import get_system_logs
 from .. import desk
 from ..diary import diary_of
+from .following import followed
 from .guests import Guest
 from ..messages import CLI
 from ..perceive import receive
@@ -135,47 +134,6 @@ def hide_from_others(house: Any, guest: Guest, session: str, turns: Sequence[str
     "Remember for the other guests of a session that these turns do not stand on their screens, or not any more."
     for other in house.guests:
         if other is not guest and session in other.sessions: other.unseen.setdefault(session, deque(maxlen=MOST_UNSEEN)).extend(turns)
-
-# %% ../../nbs/serving/19f_requests.ipynb #a866d5fe
-@contextlib.contextmanager
-def followed(agent: Any, guest: Guest, payload: Mapping, session: str) -> Iterator[None]:
-    "While a turn lasts: tell the guest what happens in it, and what is being said, if the payload asks for that."
-    ends = ([agent.watch(lambda kind, body, turn: step(agent, guest, session, payload.get("request"), kind, body, turn))]
-            if payload.get("watch") is True else [])
-    if payload.get("draft") is True: ends.append(agent.listen(drafts_to(guest, payload.get("request")), session))
-    if payload.get("reading") is True and guest.via == "unix": ends.append(asyncio.ensure_future(tell_reading(agent, guest, payload.get("request"))).cancel)
-    try: yield
-    finally:
-        for end in ends: end()
-
-# %% ../../nbs/serving/19f_requests.ipynb #0e5e2990
-def step(agent: Any, guest: Guest, session: str, request: Any, kind: str, body: Any, turn: str) -> None:
-    "Tell a guest that watches what happens in its own turn."
-    mine = agent.turns.open.get(turn)
-    if mine is None or mine.session != session: return
-    guest.send({"type": "LOG", "payload": {"action": "step", "request": request, "kind": kind, "turn": turn,
-                                           "json": json.dumps(body, ensure_ascii=False, default=str)}})
-
-# %% ../../nbs/serving/19f_requests.ipynb #842e5f21
-def drafts_to(guest: Guest, request: Any, every: float = 0.05) -> Callable[[str], None]:
-    "What sends an answer that is still being made to a guest: its whole text so far, no oftener than `every` seconds, and never on top of what was not read yet."
-    last = float("-inf")
-    def hear(text: str) -> None:
-        nonlocal last
-        if (now := time.monotonic()) - last < every and text or guest.unread: return
-        last = now
-        guest.send({"type": "LOG", "payload": {"action": "draft", "request": request, "text": text}})
-    return hear
-
-# %% ../../nbs/serving/19f_requests.ipynb #52829d02
-async def tell_reading(agent: Any, guest: Guest, request: Any, every: float = 0.3) -> None:
-    "Tell a guest, until this is cancelled, how many of how many notes are read by now: no oftener than `every` seconds, and never on top of what was not read yet."
-    told = None
-    while True:
-        await asyncio.sleep(every)
-        if (far := agent.notes_read()) == told or guest.unread: continue
-        told, (done, of) = far, far or (0, 0)
-        guest.send({"type": "LOG", "payload": {"action": "reading", "request": request, "done": done, "of": of}})
 
 # %% ../../nbs/serving/19f_requests.ipynb #e2f86607
 def on_the_socket(guest: Guest) -> None:
