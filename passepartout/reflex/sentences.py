@@ -45,6 +45,7 @@ from .reminders import appointment, remind
 from .reasons import cannot, to_gardener
 from .replies import pleasantry
 from .sequences import found_and_added, offered_together, several, then_a_task
+from .wishes import wishes
 from ..search import fold, fold_outline
 from ..targets import Place, files_called, files_holding, resolve_target
 
@@ -230,13 +231,24 @@ def told(text: str, today: date, around: Surroundings) -> dict | None:
         if proposal is not None: return proposal
     return None
 
+# %% ../../nbs/reflex/sentences.ipynb #33a644cb
+def _nearly(request: Request) -> str | None:
+    "The sentence that this one, or its English, was nearly."
+    return next(filter(None, map(suggestion, (request, *(Request.of(english, request.today) for english in in_english(request.text, request.today))))), None)
+
 # %% ../../nbs/reflex/sentences.ipynb #b2664b44
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
     "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
     exact = lambda text: next_time(exact_call(text, request.today, around), request.today, around)
     change = lambda text: next(filter(None, map(exact, (text, *in_english(text, request.today)))), None)
-    return (aside(request, change, lambda text: looked_up(text, request.today, around), lambda text: told(text, request.today, around)) or found_and_added(request, exact)
-            or several(request, exact) or offered_together(request, exact) or then_a_task(request, exact))
+    look = lambda text: looked_up(text, request.today, around)
+    beside = aside(request, change, look, lambda text: told(text, request.today, around))
+    if beside is not None and beside["payload"]["action"] == "PLAN": return beside
+    together = found_and_added(request, exact) or several(request, exact) if beside is None else None
+    if together is not None and together["payload"]["action"] == "PLAN": return together
+    all_of_it = lambda: beside is None and (one := answer(request, around)) is not None and not one["payload"].get("declined")
+    each = wishes(request, all_of_it, change, look, lambda text: _nearly(Request.of(text, request.today)))
+    return each or beside or together or offered_together(request, exact) or then_a_task(request, exact)
 
 # %% ../../nbs/reflex/sentences.ipynb #fd31ee9d
 def spelt_better(request: Request, around: Surroundings) -> str | None:

@@ -1,0 +1,35 @@
+"Several wishes in one line, and other things that people say in their first hour"
+import pytest
+from test_first_hour import play
+
+HOUSE = {"house.org": "* TODO Dentist\nSCHEDULED: <2026-11-26 Thu>\n* TODO Feed the cat\n* Garden\n", "inbox.org": "* TODO old thing\n"}
+
+
+def test_wishes_of_three_kinds_are_one_plan(tmp_path):
+    (answer,), files = play(tmp_path, HOUSE, "done dentist and note Ana likes tea and show inbox")
+    assert "* DONE Dentist" in files["house.org"] and files["inbox.org"].endswith("* Ana likes tea\n") and "inbox.org, lines" in answer, answer
+
+
+def test_a_wish_that_is_clear_in_other_words_only_is_offered(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "call the dentist tomorrow, note that Ana likes tea, and what is due today?", "yes")
+    assert "nothing was done yet" in answers[0] and "todo call the dentist tomorrow; note that Ana likes tea; what is due today" in answers[0]
+    assert "* TODO call the dentist\nSCHEDULED: <2026-11-20 Fri>\n* Ana likes tea\n" in files["inbox.org"]
+
+
+def test_the_wish_that_is_in_the_way_is_named_and_the_rest_is_offered(tmp_path):
+    answers, files = play(tmp_path / "a", HOUSE, "fly me to the moon and show inbox, done dentist")
+    assert "“fly me to the moon” is not clear" in answers[0] and files == HOUSE
+    answers, files = play(tmp_path / "b", HOUSE, "add milk to the shopping list and remind me tomorrow to call Ana and done bulbs", "yes")
+    assert "call Ana" in files["inbox.org"] and "milk" not in str(files) and files["house.org"] == HOUSE["house.org"], answers
+
+
+@pytest.mark.parametrize("line, title", [("todo ask Bo and show him the plan", "* TODO ask Bo and show him the plan\n"), ("note Ana likes tea, show her the garden", "* Ana likes tea, show her the garden\n"),
+                                         ("todo call the bank and note the number", "* TODO call the bank and note the number\n"), ("note: a, show inbox", "* a, show inbox\n")])
+def test_one_wish_with_a_word_of_another_is_one(tmp_path, line, title):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert files["inbox.org"].endswith(title), answer
+
+
+def test_two_tasks_do_not_become_one_of_both(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "call ana tomorrow, pay rent on friday and what's due today", "yes")
+    assert files == HOUSE and "not clear" in answers[0], answers
