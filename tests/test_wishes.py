@@ -33,3 +33,13 @@ def test_one_wish_with_a_word_of_another_is_one(tmp_path, line, title):
 def test_two_tasks_do_not_become_one_of_both(tmp_path):
     answers, files = play(tmp_path, HOUSE, "call ana tomorrow, pay rent on friday and what's due today", "yes")
     assert files == HOUSE and "not clear" in answers[0], answers
+
+
+WORK = {"work.org": "* Early shift <2026-11-20 Fri 06:00>\n* Late shift <2026-11-23 Mon 14:00>\n* Night shift <2026-12-02 Wed 22:00>\n* Frühschicht\n<2026-11-24 Tue>\n* TODO Shirt\nSCHEDULED: <2026-11-25 Wed>\n* Choir <2026-11-03 Tue 19:00 +1w>\n"}
+
+
+@pytest.mark.parametrize("line, number, some", [("how many shifts this month", "2 ", "Late shift"), ("how many late shifts do I have in november?", "1 ", "Late shift"), ("wie viele Schichten habe ich diesen Monat?", "1 ", "Frühschicht"),
+                                                ("how many choirs in november", "4 ", "24 November"), ("how many night shifts next week", "None ", "other days"), ("how many shifts do I have in december", "1 ", "Night")])
+def test_what_is_called_so_is_counted_on_the_days_that_are_asked_about(tmp_path, line, number, some):
+    (answer,), _ = play(tmp_path, WORK, line)
+    assert answer.startswith(number) and some in answer and "Shirt" not in answer and len(answer.splitlines()) == 1 + int(number.strip().replace("None", "0")), answer

@@ -209,6 +209,7 @@ _NOTES = (
     (r"(?:suche?|finde?)(?: mir)?(?: bitte)?(?: mal)? (?:nach (?:dem |der |den )?|alles (?:über|zu|zum|zur|von|vom) (?:das |den |die |dem |der )?)(?P<what>.+)", "find {what}"),
     (r"(?:suche?|finde?)(?: mir)?(?: nach)?(?: (?:alle )?notizen? (?:über|zu|zum|zur))? (?P<what>.+)", "find {what}"),
     (r"(?:zeige?(?: mir)? )?(?:alle |meine )*(?:notizen|dateien)|welche (?:notizen|dateien) habe ich", "list my notes"),
+    (r"wie ?viele? (?P<what>(?!(?:tage|wochen|stunden)\b)[\w -]{3,40}?)(?: (?:habe?|haben|hatte|hatten|arbeite) (?:ich|wir)| gibt es| sind(?: es)?)?(?: noch)? (?P<span>(?:in|im|an|am|heute|morgen|diese\w*|nächste\w*|letzte\w*|bis)\b.*)", "how many {what} {span}"),
     (r"(?:zeige?|öffne|lies|lese)(?: mir)? (?P<what>.+)", "show {what}"))
 
 # %% ../../nbs/reflex/german.ipynb #389e08a1

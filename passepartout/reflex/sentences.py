@@ -20,6 +20,7 @@ from ..outline.privacy import is_private
 from .agendas import AROUND, agenda, my_days
 from .asides import aside
 from .answers import how_long, is_it_done, is_it_then, when_is
+from .counts import how_many_of
 from .offers import EACH_LINE, TODO_OR_NOTE, fit_to_be_each
 from .birthdays import birthdays, told_birthday, until_birthday
 from .captures import Request, capture, decline, placed, tool_call
@@ -168,7 +169,7 @@ def on_that_list(request: Request, around: Surroundings) -> dict | None:
     return list_goes_on(request, around, lambda text: exact_call(text, request.today, around))
 
 # %% ../../nbs/reflex/sentences.ipynb #b3c3c969
-THEN: tuple[Form, ...] = (*LOOKING, corrected_title, on_that_list, titled, reworded, alone(my_days), or_a_list, alone(timed))
+THEN: tuple[Form, ...] = (*LOOKING, corrected_title, on_that_list, titled, reworded, how_many_of, alone(my_days), or_a_list, alone(timed))
 
 # %% ../../nbs/reflex/sentences.ipynb #e1c05c1e
 def several_lines(text: str) -> dict:
