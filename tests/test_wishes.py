@@ -43,3 +43,27 @@ WORK = {"work.org": "* Early shift <2026-11-20 Fri 06:00>\n* Late shift <2026-11
 def test_what_is_called_so_is_counted_on_the_days_that_are_asked_about(tmp_path, line, number, some):
     (answer,), _ = play(tmp_path, WORK, line)
     assert answer.startswith(number) and some in answer and "Shirt" not in answer and len(answer.splitlines()) == 1 + int(number.strip().replace("None", "0")), answer
+
+
+@pytest.mark.parametrize("line, title", [("todo buy milk !high", "* TODO [#A] buy milk\n"), ("todo !low water ferns friday", "* TODO [#C] water ferns\nSCHEDULED: <2026-11-20 Fri>\n"), ("todo shout !now", "* TODO shout !now\n"), ("todo say !high!", "* TODO say !high!\n")])
+def test_a_priority_with_its_sign_is_one_and_other_signs_are_words(tmp_path, line, title):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert files["inbox.org"].endswith(title), answer
+
+
+def test_the_list_that_was_just_begun_is_it(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "add milk to the shopping list", "yes", "what's on it", "add eggs too", "yes", "whats left")
+    assert answers[2] == "shopping.md, lines 1-1 of 1:\n- [ ] milk" and files["shopping.md"] == "- [ ] milk\n- [ ] eggs\n" and answers[5].startswith("2 of 2 are open"), answers
+    answers, _ = play(tmp_path / "b", HOUSE, "show house.org", "what's left")
+    assert "2 of 2 are open" not in answers[1] and "Feed the cat" in answers[1]
+
+
+@pytest.mark.parametrize("line, shown", [("shwo inbox", "inbox.org, lines"), ("opne garden", "Garden"), ("shw me the inbox", "inbox.org, lines")])
+def test_a_misspelt_word_for_showing_shows(tmp_path, line, shown):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert shown in answer and files == HOUSE and "didn't understand" not in answer, answer
+
+
+def test_no_other_word_is_put_right_as_one_for_showing(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "slow garden", "shoe inbox")
+    assert files == HOUSE and all("didn't understand" in answer for answer in answers), answers

@@ -31,7 +31,7 @@ from .references import by_number, by_reference, by_words, corrected_title, remi
 from .filenames import touches_few
 from .files import for_journal, for_today, inbox, page_to_read, read_there, unknown_file
 from .german import in_english
-from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
+from .guesses import READS, Form, alone, day_spelt, first_fit, first_spelt, suggestion
 from .journals import journal, journal_of_today
 from .lists import left_on_list, list_goes_on, on_the_list, or_a_list
 from .lookups import Surroundings, look_up, rank_of
@@ -265,6 +265,7 @@ def misspelt(request: Request, around: Surroundings) -> dict | None:
     "The proposal for a question with its key words spelt right; `None` for everything that does more than read."
     better = spelt_better(request, around)
     proposal = better and first_fit(READS, Request.of(better, request.today), around)
+    if not proposal and (better := first_spelt(request)): proposal = first_fit(LOOKING, Request.of(better, request.today), around)
     if not proposal or proposal["payload"].get("tool") not in READERS: return None
     payload = proposal["payload"]
     return {**proposal, "payload": {**payload, "explanation": f"Read as “{better}”. {payload['explanation']}"}}
