@@ -67,3 +67,19 @@ def test_a_misspelt_word_for_showing_shows(tmp_path, line, shown):
 def test_no_other_word_is_put_right_as_one_for_showing(tmp_path):
     answers, files = play(tmp_path, HOUSE, "slow garden", "shoe inbox")
     assert files == HOUSE and all("didn't understand" in answer for answer in answers), answers
+
+
+GERMAN = {"inbox.org": "* TODO Oma anrufen\n* TODO Keller aufräumen\n* TODO Fenster putzen\nSCHEDULED: <2026-11-20 Fri>\n"}
+
+
+@pytest.mark.parametrize("line, said, now", [("Oma erst am Samstag anrufen", "“move Oma anrufen to saturday”", "* TODO Oma anrufen\nSCHEDULED: <2026-11-21 Sat>\n"), ("Fenster putzen erst am Montag", "“move Fenster putzen to monday”", "SCHEDULED: <2026-11-23 Mon>\n"),
+                                             ("Reifen erst am Samstag wechseln", "“todo Reifen wechseln saturday”", "* TODO Reifen wechseln\nSCHEDULED: <2026-11-21 Sat>\n"), ("Opa am Samstag anrufen", "“todo Opa anrufen on saturday”", "* TODO Opa anrufen\nSCHEDULED: <2026-11-21 Sat>\n"),
+                                             ("Oma am Samstag anrufen", "“move Oma anrufen to 2026-11-21”", "* TODO Oma anrufen\nSCHEDULED: <2026-11-21 Sat>\n")])
+def test_a_german_day_before_its_verb_is_that_of_the_task(tmp_path, line, said, now):
+    answers, files = play(tmp_path, GERMAN, line, "yes")
+    assert said in answers[0] and now in files["inbox.org"] and files["inbox.org"].count(" anrufen") == 1 + ("Opa" in line), answers
+
+
+def test_a_task_that_is_there_is_not_offered_anew_for_a_weekend(tmp_path):
+    answers, files = play(tmp_path, GERMAN, "Keller aufräumen am Wochenende", "erst am Samstag", "move Keller aufräumen to saturday")
+    assert "is there already (inbox.org:2)" in answers[0] and "todo erst" not in answers[1] and files["inbox.org"].count("Keller") == 1 and "Keller aufräumen\nSCHEDULED: <2026-11-21 Sat>" in files["inbox.org"], answers

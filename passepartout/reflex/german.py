@@ -226,6 +226,8 @@ _STATED = (
     (r"(?P<what>.+?) (?:wurde|wird|ist) (?:auf|nach) (?P<to>.+?) (?:verlegt|verschoben)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:(?:wurde|wird|ist) )?(?:verlegt|verschoben) (?:auf|nach) (?P<to>.+)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:mache?|machen) (?:ich|wir) (?:erst )?(?P<to>.+)", "{what} moved to {to}"),
+    (r"(?P<what>.{2,60}?) (?:doch )?erst (?P<to>(?:am|an|in|ab|nächste\w*|übermorgen|morgen|heute|\w+tag|mittwoch|sonnabend|\d)\b.*?) (?P<words>(?-i:[a-zäöüß]{2,}(?:en|ern|eln)))", "{what} {words} moved to {to}"),
+    (r"(?P<what>.{2,60}?) (?:doch )?erst (?P<to>(?:am|an|in|ab|nächste\w*|übermorgen|morgen|heute|\w+tag|mittwoch|sonnabend|\d)\b.*)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:ist|beginnt|startet)(?: jetzt| nun| erst| schon| doch| doch erst)? um (?P<words>\d{1,2}(?:[:.]\d\d)?)(?: uhr)?", "{what} is now at {words}"),
     (r"(?P<what>.+?) (?:doch |jetzt |nun |erst |schon )+um (?P<words>\d{1,2}(?:[:.]\d\d)?)(?: uhr)?", "{what} is now at {words}"),
     (r"(?:(?:ich )?habe? )?(?P<what>.+?)(?: (?:ist|sind|wurde|wurden))?(?: (?:schon|bereits|jetzt))? (?:gekauft|eingepackt|besorgt)", "check off {what}"))

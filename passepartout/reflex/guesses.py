@@ -103,7 +103,7 @@ def stated(request: Request) -> str | None:
     return f"mark {thing} as {verb}" if verb in STATE_WORDS else None
 
 # %% ../../nbs/reflex/guesses.ipynb #5ec41eb7
-_NO_TITLE = Regex(r"(?:(?:as\s+well|too|also|again|please|instead|then|auch|noch|bitte)\s*)+", re.I)
+_NO_TITLE = Regex(r"(?:(?:as\s+well|too|also|again|please|instead|then|auch|noch|bitte|erst|doch|lieber)\s*)+", re.I)
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b)", re.I)
 
 def dated_task(request: Request) -> str | None:
