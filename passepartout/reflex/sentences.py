@@ -42,6 +42,7 @@ from .scopes import about_place, how_many, which_notes
 from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
 from .whens import split_when
+from .tables import of_tables
 from .reminders import appointment, remind
 from .reasons import cannot, to_gardener
 from .replies import pleasantry
@@ -149,7 +150,7 @@ FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_refe
                            under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
 LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, which_notes, page_to_read, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, until_birthday, how_long, when_is, is_it_then, is_it_done,
-                             alone(recent), inbox, whats_in, alone(find), look, alone(journal_of_today), by_words)
+                             alone(recent), inbox, whats_in, of_tables, alone(find), look, alone(journal_of_today), by_words)
 
 
 # %% ../../nbs/reflex/sentences.ipynb #fb76210a
