@@ -203,11 +203,12 @@ def there_vaguely(better: str, request: Request, around: Surroundings) -> str | 
     if place.kind == "file" or place.done or not (place.open or place.day) or is_private(place.tags, around.private): return None
     return f"“{place.title}” is there already ({place.file}:{place.line}). Which day do you mean? For example: move {title} to saturday. For another one: todo {title} on saturday"
 
+_WAS_MOVED = Regex(r"\b(?:moved|postponed|rescheduled|shifted|verlegt|verschoben)\b", re.I)
 _TOLD_MOVED = Regex(r"move\s+([^;:\"“”]{1,80}?)\s+to\s+([^;:\"“”]{1,40})", re.I)
 
 def or_a_task(better: str, request: Request, around: Surroundings) -> str:
     "The task for that day, where `better` moves what nothing in the notes is called; `better` itself everywhere else."
-    if not (moved := _TOLD_MOVED.fullmatch(better)) or around.index() is None and not around.outlines(): return better
+    if _WAS_MOVED.search(request.text) or not (moved := _TOLD_MOVED.fullmatch(better)) or around.index() is None and not around.outlines(): return better
     tried = with_fallback(lambda around: edit(Request.of(better, request.today), around), around)
     if not isinstance(tried, dict) or not str(tried["payload"].get("text", "")).startswith(("Nothing ", "No ")): return better
     return next((f"todo {moved[1]} {joint}{moved[2]}" for joint in ("", "on ") if repeated_parts(f"{moved[1]} {joint}{moved[2]}", request.today)[0] == moved[1]), better)

@@ -17,7 +17,7 @@ from ..lazy import Regex
 from ..org import Outline
 from ..outline.privacy import is_private
 from ..records import record
-from .captures import Request, decline, say
+from .captures import Request, say
 from .edits import with_fallback
 from .lookups import Surroundings
 from .scopes import place_named
