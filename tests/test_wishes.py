@@ -83,3 +83,12 @@ def test_a_german_day_before_its_verb_is_that_of_the_task(tmp_path, line, said, 
 def test_a_task_that_is_there_is_not_offered_anew_for_a_weekend(tmp_path):
     answers, files = play(tmp_path, GERMAN, "Keller aufräumen am Wochenende", "erst am Samstag", "move Keller aufräumen to saturday")
     assert "is there already (inbox.org:2)" in answers[0] and "todo erst" not in answers[1] and files["inbox.org"].count("Keller") == 1 and "Keller aufräumen\nSCHEDULED: <2026-11-21 Sat>" in files["inbox.org"], answers
+
+
+CAKES = {"people.md": "# People\n- Jo's birthday 🎂 2026-12-03\n- 🎂 Kim's birthday 4 December\n- birthday present for Ana 5 December\n- [ ] cake for Lu's birthday 6 December\n\n## Geburtstage\n- Mia: 3.1.1990\n- 24.12. Bo\n- Blumen kaufen\n", "c.org": "* Cy's birthday 🎂\n<2026-11-30 Mon +1y>\n"}
+
+
+def test_birthdays_in_lists_with_a_cake_beside_them_are_read(tmp_path):
+    answers, _ = play(tmp_path, CAKES, "when is Jo's birthday", "birthdays", "how old is Mia", "wann hat Kim Geburtstag?")
+    assert answers[0] == "Jo: Thursday 3 December 2026 (people.md:2)" and "Kim: Friday 4 December 2026 (people.md:3)" in answers[3], answers
+    assert [line.partition(":")[0] for line in answers[1].splitlines()] == ["Cy", "Jo", "Kim", "Bo", "Mia"] and "since 1990" in answers[2], answers
