@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/reflex/tables.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LEFT_OUT', 'MOST_TABLES', 'MOST_ROWS', 'Table', 'cells_of', 'tables_in', 'made_table', 'number_of', 'say_sum',
-           'column', 'amounts', 'rows_of', 'tables_with', 'of_tables', 'lines_told', 'sums', 'amount_of', 'who_has']
+           'column', 'amounts', 'rows_of', 'tables_with', 'of_tables', 'lines_told', 'sums', 'amount_of', 'who_has',
+           'cell_of']
 
 # %% ../../nbs/reflex/tables.ipynb #8322e9cc
 import re
@@ -119,7 +120,9 @@ _SUM = Regex(r"(?:(?:what(?:['’]?s|\s+is)|show(?:\s+me)?|give\s+me|calculate|t
              r"|(?:add\s+up|sum\s+up|sum|addiere|summiere)\s+(?:all\s+|the\s+|my\s+|die\s+|alle\s+)*(?P<what2>[\w€$-]{1,30})(?:\s+column)?(?:\s+(?:in|of|from|on|von|im|aus)\s+(?P<place2>.{1,60}))?", re.I)
 _HOW_MUCH = Regex(r"(?:and\s+)?how\s+much\s+(?:did|has|have|does|do|must|should)\s+(?P<who>[\w'’.-]{2,30}(?:\s+[\w'’.-]{2,30})?)\s+(?:(?:have|has|to|still|already)\s+)*(?:pay|paid|spend|spent|owe|owed|give|gave|given|contribute|contributed|cost)(?:\s+(?:in|for|on)\s+(?P<place>.{1,60}))?|wie\s*viel\s+(?:hat|muss)\s+(?P<who2>[\w'’.-]{2,30})\s+(?:schon\s+|noch\s+)?(?:bezahlt|gezahlt|ausgegeben|zahlen|bezahlen)", re.I)
 _WHO = Regex(r"(?:who|which\s+\w{3,20})\s+(?:(?P<no>(?:has|have)(?:n['’]?t|\s+not)|still\s+has\s+not)|has|have)\s+(?:(?:yet|already|still)\s+)?(?P<what>\w{3,20})(?:\s+(?:yet|already))?(?:\s+(?:in|for|on)\s+(?P<place>.{1,60}))?"
-             r"|wer\s+hat\s+(?:schon\s+|bereits\s+)?(?P<no2>(?:noch\s+)?nicht\s+)?(?P<what2>\w{4,20})(?:\s+(?:in|im|für)\s+(?P<place2>.{1,60}))?|who\s+(?:still\s+)?(?P<no3>has\s+to|must|needs\s+to)\s+(?P<what3>\w{3,20})|who\s+(?P<what4>paid)", re.I)
+             r"|wer\s+hat\s+(?:schon\s+|bereits\s+)?(?P<no2>(?:noch\s+)?nicht\s+)?(?P<what2>\w{4,20})(?:\s+(?:in|im|für)\s+(?P<place2>.{1,60}))?|who\s+(?:still\s+)?(?P<no3>has\s+to|must|needs\s+to)\s+(?P<what3>\w{3,20})|who\s+(?P<what4>paid)"
+             r"|(?:which|what)\s+\w{3,20}(?:\s+\w{3,20})?\s+(?:is|are)(?:\s+still)?(?P<no4>n['’]?t|\s+not)?(?:\s+(?:yet|already))?\s+(?P<what5>\w{3,20})(?:\s+yet)?", re.I)
+_CELL = Regex(r"(?:(?:what(?:['’]?s|\s+is|\s+are)|how\s+(?:much|many|big|high|large|long)\s+(?:is|are)|show(?:\s+me)?|was\s+ist|wie\s+(?:groß|hoch|lang)\s+ist)\s+)(?:the\s+|die\s+|der\s+|das\s+)?(?P<what>[\w-]{2,30})\s+(?:of|for|on|von|vom|für)\s+(?:the\s+|dem\s+)?(?P<who>[\w .-]{1,40})", re.I)
 _PAID = ("paid", "bezahlt", "gezahlt")
 _SAME = {**dict.fromkeys((*_PAID, "pay", "payed"), _PAID), "sign": ("signed",), "confirm": ("confirmed",), "answer": ("answered",), "return": ("returned",)}
 
@@ -127,12 +130,12 @@ def of_tables(request: Request, around: Surroundings) -> dict | None:
     "sum of the amounts, how much did Ana pay, who hasn't paid; `None` for other sentences, and where no table answers."
     line = request.plain
     if len(line) > 160 or "\n" in line: return None
-    for form, told in ((_SUM, sums), (_HOW_MUCH, amount_of), (_WHO, who_has)):
+    for form, told in ((_SUM, sums), (_HOW_MUCH, amount_of), (_WHO, who_has), (_CELL, cell_of)):
         if not (found := form.fullmatch(line)): continue
-        named = {name.rstrip("234"): words for name, words in found.groupdict().items() if words}
+        named = {name.rstrip("2345"): words for name, words in found.groupdict().items() if words}
         place = place_named(named["place"], around) if "place" in named else None
         if "place" in named and place is None: return None
-        return with_fallback(lambda around: told(named, place, around), around)
+        if (answer := with_fallback(lambda around: told(named, place, around), around)) is not None: return answer
     return None
 
 # %% ../../nbs/reflex/tables.ipynb #25f8efc6
@@ -183,3 +186,13 @@ def who_has(named: dict[str, str], place: str | None, around: Surroundings) -> d
         other = [f"{name} (“{said[:30]}”)" for name, said in rows if not is_yes(said) and said.lower() not in _NO]
         lines.append(f"{table.file}:{table.rows[0][0]}: {', '.join(met) or 'nobody'}, of {len(rows)}." + (f" Neither yes nor no: {', '.join(other)}." if other else ""))
     return lines_told(lines, f"who has {'' if wants else 'not '}{named['what']}")
+
+# %% ../../nbs/reflex/tables.ipynb #2ae223d5
+def cell_of(named: dict[str, str], place: str | None, around: Surroundings) -> dict | None:
+    "The cell of a column in the rows that are called so."
+    word, who, lines = fold(named["what"]).strip(), fold(named["who"]).strip(), []
+    for table in tables_with(who, place, around):
+        if not (at := column(table, word)): continue
+        met = [(line, cells) for line, cells in table.rows if at < len(cells) and fold(cells[0]).strip() == who]
+        lines += [f"{cells[at] or 'an empty cell'}, in {table.file}:{line}: {' | '.join(cells)}" for line, cells in met]
+    return lines_told(lines, f"{named['what']} of {named['who']}")
