@@ -92,3 +92,28 @@ def test_birthdays_in_lists_with_a_cake_beside_them_are_read(tmp_path):
     answers, _ = play(tmp_path, CAKES, "when is Jo's birthday", "birthdays", "how old is Mia", "wann hat Kim Geburtstag?")
     assert answers[0] == "Jo: Thursday 3 December 2026 (people.md:2)" and "Kim: Friday 4 December 2026 (people.md:3)" in answers[3], answers
     assert [line.partition(":")[0] for line in answers[1].splitlines()] == ["Cy", "Jo", "Kim", "Bo", "Mia"] and "since 1990" in answers[2], answers
+
+
+@pytest.mark.parametrize("line, said", [("what did you change today?", "/trace"), ("which file did you write to", "/trace"), ("how do i see what you did", "/trace"), ("was hast du heute gemacht?", "/trace"), ("why did you ask me?", "nothing is done"), ("what happens if i say yes", "between the marks"),
+                                        ("what can't you do", "I delete nothing"), ("where do you write things", "inbox"), ("do you send my notes anywhere", "sends nothing"), ("help edit", "rename"), ("help dates", "postpone")])
+def test_questions_about_the_program_are_answered(tmp_path, line, said):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert said in answer and "didn't understand" not in answer and files == HOUSE, answer
+
+
+@pytest.mark.parametrize("line, offer", [("send the letter to Ana tomorrow", "todo send the letter to Ana tomorrow"), ("dentist was paid today", "done dentist"), ("in march sow tomatoes", "todo sow tomatoes in march"),
+                                         ("remind me to call dr lenz tomorow at 9 about the fall", "remind me to call dr lenz about the fall tomorrow at 9")])
+def test_what_is_nearly_clear_is_offered_in_its_own_words(tmp_path, line, offer):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert f"Did you mean “{offer}”?" in answer and files == HOUSE, answer
+
+
+def test_back_to_a_day_moves_what_was_moved_and_nothing_without_a_word_of_correction(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "postpone the dentist by 3 days", "actually back to the 26th", "when is the dentist", "back to friday")
+    assert files == HOUSE and "didn't understand" in answers[3], answers
+
+
+def test_more_of_german(tmp_path):
+    notes = {"mama.md": "# Mama\nHausarzt: Lenz\n\n- [ ] Augenarzt 📅 2026-11-24\n"}
+    answers, files = play(tmp_path, notes, "wann muss mama zum augenarzt?", "Notiz bei Mama: Blutdruck 145/90", "todo sow tomatoes mid march")
+    assert "Tuesday 24 November 2026" in answers[0] and "Blutdruck 145/90" in files["mama.md"] and list(files) == ["mama.md"] and "“mid march”" in answers[2], answers

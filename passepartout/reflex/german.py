@@ -46,6 +46,7 @@ _TEXTS = (
     (r"(?:lege?|erstelle?|mache?)(?: mir)?(?: bitte)? (?:eine )?(?:neue )?(?:datei|seite) (?P<words>\S{2,80}?)(?: an)?", "create file {words}"),
     (r"(?:füge |setze? |schreibe? )?(?:eine |die |neue )*aufgabe unter (?P<what>.{2,80}?)(?: hinzu)? ?: ?(?P<line>.+)", "todo under {what}: {line}"),
     (r"(?:füge |setze? |schreibe? )?(?:eine |die |neue )*notiz unter (?P<what>.{2,80}?)(?: hinzu)? ?: ?(?P<words>.+)", "note under {what}: {words}"),
+    (r"(?:neue )?notiz (?:bei|beim|unter) (?P<what>[^:]{2,60}?) ?: (?P<words>.+)", "add to {what}: {words}"),
     (r"füge? (?:eine |die )?notiz (?:zu|zum|zur|bei|beim) (?P<what>.+?) hinzu ?: ?(?P<words>.+)", "add to {what}: {words}"),
     (r"(?:(?:schreibe?|notiere?) )?(?:ins |in mein )?(?:tagebuch|journal)(?: ?: |, dass )(?P<words>.+)", "journal: {words}"))
 
@@ -194,6 +195,7 @@ _NOTES = (
     (r"was hast du (?:gerade|eben|zuletzt) (?:gemacht|getan|geändert)", "what did you just do"),
     (r"(?:was|wer|welche (?:notizen|seiten|dateien)) (?:verweist|verweisen|verlinkt|verlinken|zeigt|zeigen) (?:alles )?auf (?P<what>.+)", "what links to {what}"),
     (r"(?:zeige?(?: mir)? )?(?:alle )?(?:links|verweise|rückverweise|backlinks) (?:auf|zu|zum|zur|von) (?P<what>.+)", "what links to {what}"),
+    (r"wann (?:muss|müssen|soll|sollen|geht|gehen|fährt|fahren) (?:\w+ ){1,3}?(?:zum|zur|zu der|zu dem|in die|ins) (?P<what>[\w -]{3,60})", "when is {what}"),
     (r"wer (?:ist|sind|war) (?P<what>.+)", "who is {what}"),
     (r"was (?:muss|müssen|soll|sollen|brauche|brauchen) (?:ich|wir) (?:noch )?(?:alles )?(?:einkaufen|kaufen|besorgen|vom (?:laden|supermarkt|einkaufen))", "what is on the einkaufsliste"),
     (r"wo (?:ist|sind|liegt|liegen|war) (?P<what>.+)", "where is {what}"),

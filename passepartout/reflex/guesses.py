@@ -46,6 +46,7 @@ _DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|maybe|perhaps|probab
 _STATED = Regex(r"(?!(?:what|who|whos|whose|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been"
                 r"|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+"
                 r"|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
+_JUST = Regex(r"\s+(?:today|yesterday|tonight|this\s+(?:morning|afternoon|evening|week)|just\s+now|last\s+(?:night|week))$", re.I)
 _PAST = frozenset("out back over took did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
                   "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled answered replied submitted corrected graded transferred forwarded delivered handed received".split())
 _BOUGHT = frozenset("bought packed".split())
@@ -92,7 +93,9 @@ def stated(request: Request) -> str | None:
     if (found := _HAPPENED.fullmatch(_PARTICLE.sub("", line))) and found[2].lower() in _PAST - _ALSO and not _DOUBTFUL.search(line): return f"done {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
-    if not (found := _STATED.fullmatch(line)) or _DOUBTFUL.search(line): return None
+    if (found := _STATED.fullmatch(_JUST.sub("", line))) and (found["was"] or "").lower() not in _PAST: found = None
+    found = found or _STATED.fullmatch(line)
+    if not found or _DOUBTFUL.search(line): return None
     verb = (found["was"] or found["did"]).lower()
     thing = re.sub(r"\s+(?:already|now|finally|today|yesterday)$", "", found["thing"] or found["what"], flags=re.I)
     thing = re.sub(r"^(?:(?:back|out|up|off|in|away|down|over|to)\s+)?(?:(?:the|my|our)\s+)?", "", thing, flags=re.I)
@@ -126,6 +129,9 @@ def dated_task(request: Request) -> str | None:
             if _NO_TITLE.fullmatch(" ".join(words[size:])): return None          # every evening as well
             if words[size].lower() in _GOES_ON: return None          # every 2nd tuesday of the month, from monday to friday
             return f"todo {_REMINDED.sub('', ' '.join(words[size:]))} {head}"
+    for size in (3, 2) if words[0].lower() in ("in", "next", "this", "im", "nächste", "nächsten", "mid", "early", "late") else ():            # in march sow tomatoes
+        turned = f"{' '.join(words[size:])} {' '.join(words[:size])}"
+        if len(words) > size and words[size].lower() not in _GOES_ON and not STATEMENT.search(turned) and str(doubt(turned, None, request.today)).startswith("Which day do you mean"): return f"todo {turned}"
     if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
         words[-2:] = ["at", *words[-2:]]
     if not _TOLD_OF_ONESELF.match(line) and not STATEMENT.search(line) and str(doubt(line, None, request.today)).startswith("Which day do you mean"): return f"todo {line}"
@@ -200,7 +206,7 @@ def suggestion(request: Request) -> str | None:
     if len(each) > 1 and all(part and not _DOUBTFUL.search(part[1]) for part in each): return ", ".join(f"done {part[1]}" for part in each)
     told = _I_THINK.sub("", request.text.strip(), 1)
     if (found := _AFTERWARDS.fullmatch(told)) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]): return f"done {found[1]}"
-    fix = lambda w: w.replace(core, _corrected(core.lower()), 1) if (core := w.strip("?!.,:'\"")) else w
+    fix = lambda w: w.replace(core, right, 1) if (core := w.strip("?!.,:'\"")) and (right := _corrected(core.lower())) != core.lower() else w
     try:
         if meant := stated(request): return meant
     except NoSuchDate: pass

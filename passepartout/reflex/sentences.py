@@ -195,6 +195,7 @@ def day_offered(proposal: dict | None, request: Request, around: Surroundings) -
     asked, task = said.startswith(("Which day shall I remind you?", "To which day?", "For which day?")) or said.endswith("so nothing was moved."), payload.get("tool") == "org-capture" and payload["args"].get("kind") == "task"
     if not (asked or task) or set('"“”„«»') & set(request.text) or not (better := day_spelt(request)): return None
     again = answer(Request.of(better, request.today), around)
+    if asked and again and str(again["payload"].get("text", "")).startswith("Did you mean “remind me "): return again
     if not again or again["payload"].get("tool") not in ("org-capture", *["org-schedule"] * asked): return None
     shorter = task and len(again["payload"]["args"]["title"].split()) < len(payload["args"]["title"].split())
     return decline(f"Did you mean “{better}”? Say “yes”, and I'll do it.") if asked or shorter else None
