@@ -425,6 +425,22 @@ def test_a_script_sees_that_nothing_was_done(home, words, code):
     assert (done.returncode, json.loads(done.stdout)["status"]) == (code, "declined" if code else "answered"), done
 
 
+@pytest.mark.parametrize("words, kept", [(["note this"], "* Roof offer\nThe drive has to be free.\n"), (["note", "this", "in", "house.org"], "* Roof offer\nThe drive has to be free.\n"), (["todo:"], "* TODO Roof offer\nThe drive has to be free.\n"), (["please make a note"], "* Roof offer\nThe drive has to be free.\n")])
+def test_what_is_piped_in_is_what_this_means(home, words, kept):
+    done = home.ask(*words, input="Roof offer\nThe drive has to be free.\n".encode())
+    assert done.returncode == 0 and (home.memex / ("house.org" if "house.org" in words else "inbox.org")).read_text().endswith(kept), done
+
+
+def test_what_is_piped_in_without_words_is_the_request(home):
+    for data in (b"todo buy stamps\n", b"\xef\xbb\xbftodo buy glue\r\n"): assert home.ask(input=data).returncode == 0
+    assert (home.memex / "inbox.org").read_text().endswith("* TODO buy stamps\n* TODO buy glue\n")
+
+
+def test_a_pipe_that_nobody_asked_for_is_not_waited_for(home):
+    with subprocess.Popen([*BEGIN, "ask", "--memex", str(home.memex), "done it"], env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.wait(60) == 7
+
+
 @pytest.mark.parametrize("data", thinned([b"", b"\n \t\n", b"\x00\x01\xff\xfe" * 50, os.urandom(5000), b"\xf0\x9f\x98", b"find \xff roof", b"\x1b[2J\x1b]0;owned\x07 find roof"], 2), ids=["nothing", "blank", "binary", "random", "half a character", "broken", "escapes"])
 def test_what_comes_from_a_pipe(home, data):
     done = home.ask("-", input=data)

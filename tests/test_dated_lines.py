@@ -52,7 +52,7 @@ def test_a_line_that_was_moved_is_it_and_can_be_taken_further(tmp_path):
 
 
 @pytest.mark.parametrize("said, told", [("move the choir to tuesday", "a date that repeats"), ("move rehearsal to friday", "more than one date"), ("done dentist", "a line of text"), ("archive the dentist", "a line of text"), ("rename dentist to Doctor", "a line of text"), ("move shift to sunday", "“shift” fits several"),
-                                        ("skip choir", "a line of text")])
+                                        ("skip dentist", "a line of text"), ("resume choir", "a line of text")])
 def test_what_cannot_be_done_to_a_line_is_said(tmp_path, said, told):
     notes = {"a.org": LIST + "- <2026-11-25 Wed> or <2026-11-26 Thu> rehearsal\n"}
     (answer,), files = play(tmp_path, notes, said)
@@ -128,3 +128,29 @@ def test_the_words_of_a_date_stand_in_its_file(text, ending):
     outline = (parse_org if ending == "org" else parse_markdown)(text, f"n.{ending}")
     for stamp, _ in live_dates(outline):
         assert all(word in text for word in stamp.said.split()) and "<2026" not in stamp.said and "\n" not in stamp.said
+
+
+CHOIR = "* Choir\nWe sing every Tuesday, <2026-11-24 Tue 19:00 +1w>, in the hall.\n* Dates\n- yoga <2026-11-01 Sun 10:00 +1w>\n"
+
+
+@pytest.mark.parametrize("said, was, now", [("skip choir", "2026-11-24 Tue", "2026-12-01 Tue"), ("skip choir next week", "2026-11-24 Tue", "2026-12-01 Tue"), ("pause choir until february", "2026-11-24 Tue", "2027-02-02 Tue"),
+                                            ("skip yoga", "2026-11-01 Sun", "2026-11-29 Sun"), ("pause yoga until 2027-01-01", "2026-11-01 Sun", "2027-01-03 Sun")])
+def test_a_date_that_repeats_in_a_text_goes_on_with_a_later_turn(tmp_path, said, was, now):
+    (answer,), files = play(tmp_path, {"a.org": CHOIR}, said)
+    assert files == {"a.org": CHOIR.replace(was, now)}, answer
+
+
+@pytest.mark.parametrize("said", ["move choir to wednesday", "postpone choir by a week", "move choir to 20:00", "move yoga to friday", "resume choir", "skip choir on friday"])
+def test_a_date_that_repeats_in_a_text_is_moved_to_no_day_of_its_own(tmp_path, said):
+    (answer,), files = play(tmp_path, {"a.org": CHOIR}, said)
+    assert files == {"a.org": CHOIR}, answer
+    if "resume" not in said and " on " not in said: assert "skip " in answer and "pause " in answer, answer
+
+
+def test_a_tool_moves_a_date_that_repeats_to_one_of_its_turns_only(tmp_path):
+    from passepartout.conditions import PassepartoutError
+    from passepartout.outline.planning import move_appointment
+    outline = parse_org(CHOIR, "a.org")
+    assert "<2026-12-08 Tue 19:00 +1w>" in move_appointment(outline, outline.nodes[1], date(2026, 12, 8))
+    for day in (date(2026, 11, 17), date(2026, 11, 25)):
+        with pytest.raises(PassepartoutError, match="would move every turn"): move_appointment(outline, outline.nodes[1], day)

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/outline/planning.html.md"""
 
 # %% auto #0
 __all__ = ['PLANNED', 'ANY', 'COOKIES', 'HOURS', 'WORDS', 'LEAD', 'REPEATER', 'EXTRA', 'taken_out', 'plan_change', 'moved',
-           'planned', 'movable', 'log_moved', 'own_date', 'only_date', 'date_of_line', 'move_appointment', 'schedule',
-           'unschedule', 'marks_of', 'name_of_mark', 'brackets_of', 'tail_of', 'with_hour', 'put_mark', 'drop_mark',
-           'has_lines', 'planning_lines', 'put_line', 'drop_line', 'later', 'next_moment', 'advanced']
+           'planned', 'movable', 'log_moved', 'own_date', 'only_date', 'date_of_line', 'is_turn', 'move_appointment',
+           'schedule', 'unschedule', 'marks_of', 'name_of_mark', 'brackets_of', 'tail_of', 'with_hour', 'put_mark',
+           'drop_mark', 'has_lines', 'planning_lines', 'put_line', 'drop_line', 'later', 'next_moment', 'advanced']
 
 # %% ../../nbs/outline/08fb_planning.ipynb #ecc790a0
 import re
@@ -22,7 +22,7 @@ from .logbook import log_change, log_time, logging_of, with_note
 from .markdown import ARROW, ASIDE, LEVEL, MARK, TAG, marks_in, uncoded
 from ..org import Node, Outline
 from .rewrite import Change, RewriteError, ending_at, line_span, replaced, reread, settled, words
-from .timestamps import KINDS, Stamp, brackets_in, is_start, names_like, stamps, write_mark, write_stamp
+from .timestamps import KINDS, Stamp, brackets_in, is_start, names_like, occurrences, stamps, write_mark, write_stamp
 
 # %% ../../nbs/outline/08fb_planning.ipynb #b4d9d3ba
 _BRACKET = {"SCHEDULED": r"<([^>\n]{1,300})>", "DEADLINE": r"<([^>\n]{1,300})>", "CLOSED": r"\[([^\]\n]{1,300})\]"}
@@ -101,7 +101,7 @@ def log_moved(outline: Outline, text: str, node: Node, kind: str, old: str, now:
 
 # %% ../../nbs/outline/08fb_planning.ipynb #4312c459
 def own_date(outline: Outline, node: Node) -> Stamp:
-    "The one active date in the text of `node`, in angle brackets. `RewriteError` when there is none, more than one, a range, or one that repeats."
+    "The one active date in the text of `node`, in angle brackets. `RewriteError` when there is none, more than one, or a range."
     found = [s for s in stamps(outline) if s.node == node.index and s.active and s.kind == "plain"]
     return only_date(outline, found, node.title)
 
@@ -109,7 +109,6 @@ def own_date(outline: Outline, node: Node) -> Stamp:
 def only_date(outline: Outline, found: Sequence[Stamp], title: str) -> Stamp:
     "The one of the dates `found` in the text of what is called `title`, if it can be moved. `RewriteError` says why not."
     if len(found) != 1: raise RewriteError(f"“{title}” has {len(found) or 'no'} dates in its text; edit it by hand. Nothing was changed.")
-    if found[0].repeat: raise RewriteError(f"The date in the text of “{title}” repeats, and to move it would move every turn; edit it by hand. Nothing was changed.")
     if found[0].until_day or outline.text[found[0].start] != "<":
         raise RewriteError(f"The date in the text of “{title}” is more than one day; edit it by hand. Nothing was changed.")
     return found[0]
@@ -119,10 +118,19 @@ def date_of_line(outline: Outline, line: int, title: str) -> Stamp:
     "The one active date in a line of a list, which is called `title`. `RewriteError` as for a heading."
     return only_date(outline, [s for s in stamps(outline) if s.line == line and s.active], title)
 
+# %% ../../nbs/outline/08fb_planning.ipynb #e17aaa56
+def is_turn(stamp: Stamp, when: date | datetime, until: time | None) -> bool:
+    "Whether a date that repeats comes on `when` by itself, and is not to begin or end at another hour."
+    day = when.date() if isinstance(when, datetime) else when
+    same = not isinstance(when, datetime) or when.time() == stamp.at
+    return same and (until is None or until == stamp.until) and day in occurrences(stamp, day, day)
+
 # %% ../../nbs/outline/08fb_planning.ipynb #2832b490
 def move_appointment(outline: Outline, node: Node, when: date | datetime, until: time | None = None, line: Stamp | None = None) -> str:
     "The text with the date in the text of `node`, or the one of a `line` of it, moved to `when`. Raises `RewriteError`."
     stamp = line or own_date(outline, node)
+    if stamp.repeat and not is_turn(stamp, when, until):
+        raise RewriteError(f"The date in the text of “{stamp.said if line else node.title}” repeats, and to move it would move every turn; edit it by hand. Nothing was changed.")
     old = outline.text[stamp.start:stamp.end]
     new = moved(old[1:-1], when, until)
     after = replaced(outline.text, [(stamp.start, stamp.end, new)])

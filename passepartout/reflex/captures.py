@@ -250,6 +250,7 @@ GERMAN_JOINTS = frozenset("am um im bis ab zum".split())           # after one o
 _LETTERS = {"high": "A", "highest": "A", "top": "A", "urgent": "A", "important": "A", "medium": "B", "normal": "B", "middle": "B",
             "low": "C", "lowest": "C", "a": "A", "b": "B", "c": "C", "1": "A", "2": "B", "3": "C"}
 _COOKIE = Regex(r"\s*\[#([A-Za-z])\]\s*")
+_SIGNED = Regex(r"(?<!\S)!(high|highest|medium|low|lowest|urgent|important)(?!\S)", re.I)
 _RANKED = Regex(r"(?<![\s,(])[\s,(]+(?:with\s+|at\s+)?(?:(high|highest|top|medium|normal|low|lowest)\s+prio(?:rity)?|prio(?:rity)?[\s:]+(high|highest|medium|normal|low|lowest|[abc123]))\)?[.!]*$", re.I)
 
 # %% ../../nbs/reflex/captures.ipynb #15fdebfb
@@ -261,6 +262,7 @@ def priority_letter(word: str) -> str:
 def take_priority(text: str) -> tuple[str, str]:
     "The priority that is named in `text` (empty: none), and the text without it."
     if found := _COOKIE.search(text): return found[1].upper(), f"{text[:found.start()]} {text[found.end():]}".strip()
+    if found := _SIGNED.search(text): return priority_letter(found[1]), " ".join(f"{text[:found.start()]} {text[found.end():]}".split())
     if found := _RANKED.search(text): return priority_letter(found[1] or found[2]), text[:found.start()]
     return "", text
 

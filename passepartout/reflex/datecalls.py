@@ -148,9 +148,10 @@ def turn_by_rule(outline: Outline, node: Node) -> tuple[Stamp, Rule] | None:
     return (dated[0], rule) if dated and rule else None
 
 # %% ../../nbs/reflex/datecalls.ipynb #418e8ac1
-def repetition(outline: Outline, node: Node) -> tuple[Stamp | None, Rule | None]:
-    "The date by which `node` repeats, and the rule if it is not the date's own repeater that says how; `None` twice for what does not repeat."
-    stamp = next((s for s in stamps(outline) if s.node == node.index and s.active and s.repeat and s.kind in ("scheduled", "deadline")), None)
+def repetition(place: Place, around: Surroundings) -> tuple[Stamp | None, Rule | None]:
+    "The date by which a place repeats, and the rule if it is not the date's own repeater that says how; `None` twice for what does not repeat."
+    (outline, node), found = node_at(place, around), active_dates(place, around)
+    stamp = next((s for s in found if s.repeat and s.kind in ("scheduled", "deadline")), None) or (found[0] if len(found) == 1 and found[0].repeat else None)
     return (stamp, None) if stamp is not None else turn_by_rule(outline, node) or (None, None)
 
 # %% ../../nbs/reflex/datecalls.ipynb #779bb72f
@@ -167,11 +168,11 @@ def skipped_by_rule(command: Command, place: Place, around: Surroundings, today:
 # %% ../../nbs/reflex/datecalls.ipynb #5a8fe49e
 def propose_next_turn(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-schedule to the turn after the next one, for what repeats."
-    name, (stamp, rule) = name_of(place, around), repetition(*node_at(place, around))
+    name, (stamp, rule) = name_of(place, around), repetition(place, around)
     if rule is not None: return skipped_by_rule(command, place, around, today, stamp, rule)
     if stamp is None: return decline(f"{name} does not repeat, so there is no turn to skip. To put it off: postpone … to friday. To give it up: cancel …")
     turns = occurrences(stamp, max(stamp.day, today), date(max(today, stamp.day).year + 20, 1, 1))
-    this = next(turns, stamp.day) if stamp.day >= today else stamp.day               # what is late is the turn that is left out
+    this = next(turns, stamp.day) if stamp.day >= today or stamp.kind == "plain" else stamp.day               # what is late is the turn that is left out
     after = next((day for day in turns if day > max(this, today)), None)
     if (wanted := command.args["skip"]) and not (wanted[0] <= this <= wanted[1] or this < today <= wanted[1]):
         return decline(f"The next turn of {name} is on {say_day(this)}, and only the next one can be left out. Nothing was done.")
@@ -190,7 +191,7 @@ def first_turn(stamp: Stamp, rule: Rule | None, day: date) -> date | None:
 # %% ../../nbs/reflex/datecalls.ipynb #1be8dd30
 def propose_first_turn(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-schedule to the first turn on the day on which a pause ends, or after it."
-    name, until, (stamp, rule) = name_of(place, around), command.args["pause"], repetition(*node_at(place, around))
+    name, until, (stamp, rule) = name_of(place, around), command.args["pause"], repetition(place, around)
     if until is None: return decline(f"Until when shall {name} pause? For example: pause {object_of(command.target)} until {today.year + 1}-01-01. To give it up: cancel {object_of(command.target)}")
     if stamp is None: return decline(f"{name} does not repeat, so there is nothing to pause. To put it off: postpone {object_of(command.target)} to {until}")
     if stamp.day >= until: return say(f"{name} comes on {say_day(stamp.day)}, and not before {say_day(until)}. Nothing was done.")
@@ -213,7 +214,7 @@ def turn_before(stamp: Stamp, rule: Rule | None, first: date) -> date | None:
 # %% ../../nbs/reflex/datecalls.ipynb #d577f716
 def propose_turn_before(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-schedule to the first turn that has not gone by, of what was put off by a pause."
-    name, day, (stamp, rule) = name_of(place, around), command.args["resume"], repetition(*node_at(place, around))
+    name, day, (stamp, rule) = name_of(place, around), command.args["resume"], repetition(place, around)
     if stamp is None and place.keyword in STATE_NAMES["waiting"]: return decline(f"{name} does not repeat, and waits. Did you mean “mark {object_of(command.target)} as todo”? Say “yes”, and I'll do it.")
     if stamp is None: return decline(f"{name} does not repeat, so there is no pause to end. To give it a day: schedule {object_of(command.target)} for {day}")
     if (turn := turn_before(stamp, rule, day)) is None: return say(f"{name} comes on {say_day(stamp.day)}, and no turn of it lies between. Nothing was done.")
@@ -232,7 +233,11 @@ def propose_date(command: Command, place: Place, around: Surroundings, today: da
     if place.done: return decline(f"{name} is {place.keyword} already. To plan it again, open it first: reopen …")
     if "plain" in days and not days.keys() & {"scheduled", "deadline"}:
         if command.args["kind"] != "deadline": kind = "plain"
-        if odd := odd_in_text(outline, found): return decline(f"{name} has {odd} in its text. I move planned dates, deadlines, and a single day in the text; change this one in your editor.")
+        odd = odd_in_text(outline, found)
+        turns = odd == "a date that repeats" and command.args["kind"] != "deadline"
+        if odd and not (turns and {"skip", "pause"} & command.args.keys()):
+            can = f" To leave out its next turn: skip {object_of(command.target)}. To have none for a while: pause {object_of(command.target)} until {today.year + 1}-01-01. To move all of them," if turns else " I move planned dates, deadlines, and a single day in the text;"
+            return decline(f"{name} has {odd} in its text.{can} change this one in your editor.")
     if command.args.get("minutes"): return propose_later_hour(command, place, around, today)
     if command.args.get("clock"): return propose_clock(command, place, around, today)
     if "pause" in command.args: return propose_first_turn(command, place, around, today)

@@ -31,7 +31,7 @@ def _month_at_the_end(words: tuple[str, ...]) -> tuple[str, ...]:
     if dated or not named and (not year or lead != ("in",)): return ()
     return (*lead, *named, *year) if lead[0] in _IN_A_MONTH else (*named, *year) if year else ()
 
-_IN_A_MONTH = frozenset("in by before until till during im bis".split())
+_IN_A_MONTH = frozenset("in by before until till during im bis mid early late mitte".split())
 
 # %% ../../nbs/reflex/doubts.ipynb #2f41efdf
 def _vague_end(words: tuple[str, ...], today: date) -> str | None:

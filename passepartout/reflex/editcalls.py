@@ -23,7 +23,7 @@ from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
 from .captures import decline, propose_capture, say, tool_call
 from .command import Command, object_of
-from .datecalls import propose_date
+from .datecalls import active_dates, propose_date
 from .dates import NoSuchDate, words_of
 from .filenames import rename_file
 from .lookups import Outcome, Surroundings, look_up, name_of, node_at, question, upper_headings, rank_of
@@ -233,7 +233,9 @@ def of_line(command: Command, place: Place, around: Surroundings, today: date) -
     "What becomes of a command for the line of a list that has a date: another date, or the section around it, or why it cannot be done."
     outline, node = node_at(place, around)
     if command.verb == "show": return carry_out(command, next(each for each in places_of(outline) if each.line == node.line), around, today)
-    if command.verb == "date" and not command.args.keys() & {"pause", "skip", "resume"} and command.args["kind"] != "deadline": return propose_date(command, place, around, today)
+    turns, dated = command.args.keys() & {"pause", "skip", "resume"}, active_dates(place, around)
+    can = not turns or "resume" not in turns and len(dated) == 1 and dated[0].repeat
+    if command.verb == "date" and can and command.args["kind"] != "deadline": return propose_date(command, place, around, today)
     name = name_of(place, around)
     return decline(f"{name[:1].upper()}{name[1:]} is a line of text and no task, so nothing was done. I can move its date, for example: move {object_of(command.target) or 'it'} to friday. "
                    "Anything else is changed in your editor; a task of its own can be marked and archived: todo …")

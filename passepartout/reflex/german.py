@@ -46,6 +46,7 @@ _TEXTS = (
     (r"(?:lege?|erstelle?|mache?)(?: mir)?(?: bitte)? (?:eine )?(?:neue )?(?:datei|seite) (?P<words>\S{2,80}?)(?: an)?", "create file {words}"),
     (r"(?:füge |setze? |schreibe? )?(?:eine |die |neue )*aufgabe unter (?P<what>.{2,80}?)(?: hinzu)? ?: ?(?P<line>.+)", "todo under {what}: {line}"),
     (r"(?:füge |setze? |schreibe? )?(?:eine |die |neue )*notiz unter (?P<what>.{2,80}?)(?: hinzu)? ?: ?(?P<words>.+)", "note under {what}: {words}"),
+    (r"(?:neue )?notiz (?:bei|beim|unter) (?P<what>[^:]{2,60}?) ?: (?P<words>.+)", "add to {what}: {words}"),
     (r"füge? (?:eine |die )?notiz (?:zu|zum|zur|bei|beim) (?P<what>.+?) hinzu ?: ?(?P<words>.+)", "add to {what}: {words}"),
     (r"(?:(?:schreibe?|notiere?) )?(?:ins |in mein )?(?:tagebuch|journal)(?: ?: |, dass )(?P<words>.+)", "journal: {words}"))
 
@@ -194,6 +195,7 @@ _NOTES = (
     (r"was hast du (?:gerade|eben|zuletzt) (?:gemacht|getan|geändert)", "what did you just do"),
     (r"(?:was|wer|welche (?:notizen|seiten|dateien)) (?:verweist|verweisen|verlinkt|verlinken|zeigt|zeigen) (?:alles )?auf (?P<what>.+)", "what links to {what}"),
     (r"(?:zeige?(?: mir)? )?(?:alle )?(?:links|verweise|rückverweise|backlinks) (?:auf|zu|zum|zur|von) (?P<what>.+)", "what links to {what}"),
+    (r"wann (?:muss|müssen|soll|sollen|geht|gehen|fährt|fahren) (?:\w+ ){1,3}?(?:zum|zur|zu der|zu dem|in die|ins) (?P<what>[\w -]{3,60})", "when is {what}"),
     (r"wer (?:ist|sind|war) (?P<what>.+)", "who is {what}"),
     (r"was (?:muss|müssen|soll|sollen|brauche|brauchen) (?:ich|wir) (?:noch )?(?:alles )?(?:einkaufen|kaufen|besorgen|vom (?:laden|supermarkt|einkaufen))", "what is on the einkaufsliste"),
     (r"wo (?:ist|sind|liegt|liegen|war) (?P<what>.+)", "where is {what}"),
@@ -209,6 +211,7 @@ _NOTES = (
     (r"(?:suche?|finde?)(?: mir)?(?: bitte)?(?: mal)? (?:nach (?:dem |der |den )?|alles (?:über|zu|zum|zur|von|vom) (?:das |den |die |dem |der )?)(?P<what>.+)", "find {what}"),
     (r"(?:suche?|finde?)(?: mir)?(?: nach)?(?: (?:alle )?notizen? (?:über|zu|zum|zur))? (?P<what>.+)", "find {what}"),
     (r"(?:zeige?(?: mir)? )?(?:alle |meine )*(?:notizen|dateien)|welche (?:notizen|dateien) habe ich", "list my notes"),
+    (r"wie ?viele? (?P<what>(?!(?:tage|wochen|stunden)\b)[\w -]{3,40}?)(?: (?:habe?|haben|hatte|hatten|arbeite) (?:ich|wir)| gibt es| sind(?: es)?)?(?: noch)? (?P<span>(?:in|im|an|am|heute|morgen|diese\w*|nächste\w*|letzte\w*|bis)\b.*)", "how many {what} {span}"),
     (r"(?:zeige?|öffne|lies|lese)(?: mir)? (?P<what>.+)", "show {what}"))
 
 # %% ../../nbs/reflex/german.ipynb #389e08a1
@@ -225,6 +228,8 @@ _STATED = (
     (r"(?P<what>.+?) (?:wurde|wird|ist) (?:auf|nach) (?P<to>.+?) (?:verlegt|verschoben)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:(?:wurde|wird|ist) )?(?:verlegt|verschoben) (?:auf|nach) (?P<to>.+)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:mache?|machen) (?:ich|wir) (?:erst )?(?P<to>.+)", "{what} moved to {to}"),
+    (r"(?P<what>.{2,60}?) (?:doch )?erst (?P<to>(?:am|an|in|ab|nächste\w*|übermorgen|morgen|heute|\w+tag|mittwoch|sonnabend|\d)\b.*?) (?P<words>(?-i:[a-zäöüß]{2,}(?:en|ern|eln)))", "{what} {words} moved to {to}"),
+    (r"(?P<what>.{2,60}?) (?:doch )?erst (?P<to>(?:am|an|in|ab|nächste\w*|übermorgen|morgen|heute|\w+tag|mittwoch|sonnabend|\d)\b.*)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:ist|beginnt|startet)(?: jetzt| nun| erst| schon| doch| doch erst)? um (?P<words>\d{1,2}(?:[:.]\d\d)?)(?: uhr)?", "{what} is now at {words}"),
     (r"(?P<what>.+?) (?:doch |jetzt |nun |erst |schon )+um (?P<words>\d{1,2}(?:[:.]\d\d)?)(?: uhr)?", "{what} is now at {words}"),
     (r"(?:(?:ich )?habe? )?(?P<what>.+?)(?: (?:ist|sind|wurde|wurden))?(?: (?:schon|bereits|jetzt))? (?:gekauft|eingepackt|besorgt)", "check off {what}"))

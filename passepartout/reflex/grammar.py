@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/reflex/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['offered_before', 'which_of_two', 'completed', 'read_as', 'from_now', 'from_day', 'clock', 'several_questions',
-           'of_models', 'understand', 'meant_by', 'in_vain', 'no_task', 'there_already', 'not_understood', 'exact_form']
+           'of_models', 'understand', 'meant_by', 'in_vain', 'no_task', 'there_already', 'there_vaguely', 'or_a_task',
+           'not_understood', 'exact_form']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
 import re
@@ -188,6 +189,30 @@ def there_already(better: str, request: Request, around: Surroundings) -> str | 
     offer = f"set the deadline of {title} to {when}" if when.kind == "deadline" else f"move {title} to {when}"
     return f"“{place.title}” is there already ({place.file}:{place.line}). Did you mean “{offer}”? Say “yes”, and I'll do it. For another one: {better}"
 
+# %% ../../nbs/reflex/grammar.ipynb #81828829
+_VAGUE = Regex(r"Which day do you mean by “([^”\n]{1,60})”\?")
+
+def there_vaguely(better: str, request: Request, around: Surroundings) -> str | None:
+    "What is told about the open task of that title that is there already, where `better` is a new one for days that are no single day; `None` where there is none."
+    asked = understood(Request.of(better, request.today), around) if better.startswith("todo ") else None
+    if not asked or not (vague := _VAGUE.match(str(asked["payload"].get("text", "")))) or not better.lower().endswith(vague[1].lower()): return None
+    title = better[5:-len(vague[1])].strip()
+    found = with_fallback(lambda around: [look_up(around, Command("date", title, "", wants="open"), request.today)], around) if title and not set(title) & set('"“”') else None
+    if not isinstance(found, list) or found[0].kind != "one" or found[0].rank: return None
+    place = found[0].places[0]
+    if place.kind == "file" or place.done or not (place.open or place.day) or is_private(place.tags, around.private): return None
+    return f"“{place.title}” is there already ({place.file}:{place.line}). Which day do you mean? For example: move {title} to saturday. For another one: todo {title} on saturday"
+
+_WAS_MOVED = Regex(r"\b(?:moved|postponed|rescheduled|shifted|verlegt|verschoben)\b", re.I)
+_TOLD_MOVED = Regex(r"move\s+([^;:\"“”]{1,80}?)\s+to\s+([^;:\"“”]{1,40})", re.I)
+
+def or_a_task(better: str, request: Request, around: Surroundings) -> str:
+    "The task for that day, where `better` moves what nothing in the notes is called; `better` itself everywhere else."
+    if _WAS_MOVED.search(request.text) or not (moved := _TOLD_MOVED.fullmatch(better)) or around.index() is None and not around.outlines(): return better
+    tried = with_fallback(lambda around: edit(Request.of(better, request.today), around), around)
+    if not isinstance(tried, dict) or not str(tried["payload"].get("text", "")).startswith(("Nothing ", "No ")): return better
+    return next((f"todo {moved[1]} {joint}{moved[2]}" for joint in ("", "on ") if repeated_parts(f"{moved[1]} {joint}{moved[2]}", request.today)[0] == moved[1]), better)
+
 # %% ../../nbs/reflex/grammar.ipynb #29d08260
 _TO_GO_ON = ("no", "not", "but", "then", "now")
 _GERMAN = frozenset("wer wen wem wann wo wie warum wieso welche welcher welches ist sind habe hab habt haben wird wurde kann muss soll gibt ich du er sie es wir ihr mir mich dir dich uns der das dem des ein eine einen einem einer und oder aber nicht noch schon nochmal wieder denn eigentlich mein meine meinen mit nach von vom zu zum zur im auf für bei beim über aus".split())
@@ -201,9 +226,10 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
         return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
     better = spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
                                                     if (found := suggestion(Request.of(english, request.today)))), None)
+    if better: better = or_a_task(better, request, around)
     if better and (line := no_task(better, request, around)): return line
     if better and not in_vain(better, request, around):
-        if known := there_already(better, request, around): return known
+        if known := there_already(better, request, around) or there_vaguely(better, request, around): return known
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
     small = _SMALL if len(_GERMAN.intersection(request.words[:12])) > 1 else AROUND
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in small))[:60]

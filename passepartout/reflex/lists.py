@@ -53,6 +53,8 @@ def boxes_of(name: str, around: Surroundings, today: date) -> dict | None:
 _LIST_SEEN = Regex(r"(?:what(?:'?s|\s+is)(?:\s+(?:still|left|open|missing))*\s+on|show(?:\s+me)?|read|open)\s+((?:the|my|our)\s+[^:\n\"“”]{2,60}?\blist)\W*", re.I)
 _PUT_ON = Regex(r"Added the item “[^“”\n]{1,200}” to “([^“”\n]{2,80})” in .*|You asked to add the item .*", re.S)
 
+_BEGUN = Regex(r"Added “[^“”\n]{1,200}” to (?:[^\s“”]{1,80}/)?([\w-]{2,60})\.md(?![^\n])|Added the task “[^“”\n]{1,200}” to (?:[^\s“”]{1,80}/)?([\w-]{2,60})\.md \(a new file\)"
+               r"|(?:[^\s“”]{1,80}/)?([\w-]{2,60})\.md, lines 1-\d+ of \d+:\n[-*+] \[[ xX]\]")
 _TOLD_TO_PUT = Regex(r"(?:please\s+)?(?:add|put)\s(?:.{1,120}\s)?(?:to|on|onto)\s+((?:(?:the|my|our)\s+)?[\w' -]{2,60}\blist)(?:\s*:.*)?", re.I)
 _PUT_OFFERED = Regex(r"Did you mean “add [^“”\n;]{1,200} to (?:the )?([^“”\n;]{2,80})”\? Say “yes”", re.I)
 
@@ -60,6 +62,9 @@ def list_spoken_of(said: str, told: str) -> str | None:
     "The name of the list that a sentence asked to see, or that its answer says something was put on."
     found = (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200]), _PUT_OFFERED.match(told[:600]),
              _TOLD_TO_PUT.fullmatch(said.strip().rstrip("!.")[:200]) if told.startswith("Added “") else None)
+    if begun := _BEGUN.match(told[:600]):
+        name = (begun[1] or begun[2] or begun[3]).replace("-", " ")
+        return name if name.lower().endswith(("list", "liste")) else f"{name} list"
     return next((COUNTER.sub("", seen[1]).strip() for seen in found if seen and seen[1]), None)
 
 _THE_LIST = Regex(r"(?:(?:and|ok|so)\s+)?(?:what(?:'?s|\s+is)(?P<left>(?:\s+(?:still|left|open|missing|unchecked))*)(?P<where>\s+(?:on|in|from)\s+(?:(?:the|my|our)\s+list|it|there))?|(?P<shown>(?:show(?:\s+me)?|read|open|see)\s+)?(?P<bare>(?:the|my|our)\s+list))", re.I)

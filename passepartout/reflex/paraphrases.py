@@ -94,9 +94,10 @@ _CHANGED = (
     (r"(?!.+ (?:is|are|was) )(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "reschedule {what} at {when}"),
     (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:(?:is|are) )?(?:on |to |by )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
     (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
-    (r"deadline (?!of |for |is )(?P<what>.{2,80}?),? (?:(?:on|by) )?(?P<when>(?:next )?\w+day|tomorrow|today|\d{1,2}\.? [a-z]{3,9}|[a-z]{3,9} \d{1,2}|\d{4}-\d\d-\d\d)", "set the deadline of {what} to {when}"),
+    (r"deadline (?!of |for |is )(?P<what>.{2,80}?),? (?:is )?(?:now )?(?:(?:on|by) )?(?P<when>(?:next )?\w+day|tomorrow|today|\d{1,2}\.? [a-z]{3,9}|[a-z]{3,9} \d{1,2}|\d{4}-\d\d-\d\d)", "set the deadline of {what} to {when}"),
     (r"(?:change|move|set|shift) (?:the )?(?:time|date|day|start|hour) (?:of|for) (?P<what>.{2,80}?) to (?P<when>.{1,60})", "move {what} to {when}"),
     (r"(?:change|move|set|shift) (?P<what>.{2,80}?)'s? (?:time|date|day|start|hour) to (?P<when>.{1,60})", "move {what} to {when}"),
+    (r"(?:(?:actually|no|sorry),? (?:(?:put|move|set) it )?|(?:put|move|set) it )back to (?P<when>(?:the )?(?:\w+day|tomorrow|today|\d{1,2}(?:st|nd|rd|th)?(?: (?:of )?[a-z]{3,9})?|[\d:.]{3,5}))", "move it to {when}"),
     (r"remove (?P<what>.{2,80}?) from (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
     (r"take (?P<what>.{2,80}?) off (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
     (r"(?P<when>(?:in \w+ (?:days?|weeks?|months?)|tomorrow|(?:on |next )?\w+day|next (?:week"
@@ -119,6 +120,7 @@ _HAPPENING = (
     (r"(?:hi|hello|hey)(?: there)?,? (?P<words>(?:what|who|when|where|how|can|could|please|remind|add|todo|note|show|find)\b.+)", "{words}"),
     (r"(?:(?:hi|hello|hey) )?(?:there,? )?what (?:can|could) (?:i|we|you|this) (?:do|ask)(?: (?:here|with (?:this|you|it)|you|for me))*", "help"),
     (r"(?:(?:ok|okay|thanks|thank you|great|good|danke|gut|super)[,.!]? )?(?:that's|thats|that is|that'll be|that was|das ist|das war'?s?|das wars|das wäre) ?(?:all|it|es|alles|everything)?(?: (?:for|für) (?:now|today|heute|jetzt))?", "that's all"),
+    (r"help (?:me )?(?:with |on |about |for )?(?:the |an? )?(?P<what>(?!(?:me|with|please|needed|wanted|lists?)\b)\w{3,20}?)s?", "how do i {what}"),
     (r"(?P<words>thanks|thank you)[,.!]? (?:that|it|this) (?:was|is) (?:\w+ )?(?:great|good|helpful|perfect|nice|all|useful|quick|fast)", "{words}"))
 
 # %% ../../nbs/reflex/paraphrases.ipynb #680866fe

@@ -222,6 +222,8 @@ def to_keep(request: Request, line: str) -> dict | None:
             return decline(f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it.")
         if first[0] == "add" and (timed := appointment(Request.of(what, request.today))): return timed
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
+    if first and BY_WORD.get(first[0]) is _SENDING and len(request.words) > 2 and not set(request.text) & set('?"“”;\n') and len(request.text) <= 150 and not request.favour:
+        return decline(f"I can't send anything to anybody, but I can note it for you. Did you mean “todo {request.text.strip().rstrip('.!')}”? Say “yes”, and I'll do it.")
     return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD and request.words[:2] != ("set", "up") else None
 
 # %% ../../nbs/reflex/reasons.ipynb #8938600c

@@ -45,7 +45,7 @@ For free conversation, summaries and translations a language model is needed: ""
 
 # %% ../../nbs/reflex/replies.ipynb #d9a60e4d
 _HELP_WORDS = {"date": "postpone", "time": "move dentist to 4", "deadline": "deadline", "priority": "priority", "add": "todo", "create": "todo", "write": "note", "delete": "archive", "remove": "archive", "complete": "done",
-               "finish": "done", "search": "find", "move": "move", "change": "rename", "list": "due", "remind": "remind", "undo": "undo",
+               "finish": "done", "search": "find", "move": "move", "change": "rename", "edit": "rename", "list": "due", "remind": "remind", "undo": "undo",
                "revert": "undo", "tag": "tag", "plan": "schedule", "calendar": "due", "appointment": "appointment", "repeat": "every",
                "recurring": "every"}
 
@@ -76,6 +76,7 @@ HELP_WANTED = frozenset(("help", "?", "what can you do", "what do you understand
 _WHERE_NOTES = frozenset(("where are my notes", "where are my files", "where is my data", "where is my data stored", "where are my notes stored", "where do you store my notes", "where are my notes saved", "is my data safe", "is my data private", "is this private", "who can see my notes", "who can read my notes"))
 _LANGUAGE = frozenset(("speak german", "sprich deutsch", "do you speak german", "do you understand german", "sprichst du deutsch", "verstehst du deutsch", "auf deutsch", "deutsch", "change language", "change the language", "how do i change the language", "use english", "speak english"))
 _OFFLINE = Regex(r"(?:do|does|can|are|is|will)\s+(?:you|this|it|passepartout)\s+(?:work|run|function|used?|need|require|have)?\s*(?:offline|locally|local|without\s+(?:the\s+)?(?:internet|network|a\s+connection)|(?:the\s+|an?\s+)?internet(?:\s+connection)?)|(?:is|are|does|do|will|where\s+(?:is|are|does|do))\s+(?:any\s+of\s+)?my\s+(?:data|notes|texts?|files)\s+(?:be\s+|go\s*|get\s+)?(?:sent|shared|uploaded|leave|leaving|stored|going|synced|safe|private|transmitted)?(?:\s+(?:anywhere|somewhere|out|online|to\s+(?:anybody|anyone|the\s+(?:cloud|internet)|others)|in\s+the\s+cloud|this\s+(?:machine|computer)))?", re.I)
+_SHARED = Regex(r"(?:do|will|can|did) (?:you|it|this|passepartout) (?:ever )?(?:send|share|upload|sell|leak|give|read) (?:(?:any|some|all) of )?my (?:notes|data|files|texts?)(?: (?:away|anywhere|somewhere|online|to (?:anybody|anyone|somebody|others|the cloud|the internet|a server)))*", re.I)
 _JUST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that", "what did i just do", "what did we just do", "what have you just done", "what did you just change", "what was the last thing i added", "what did i add last", "what has changed", "what changed", "what did you write"))
 _USE_MODEL = Regex(r"(?:(?:how\s+do\s+i\s+|can\s+you\s+)?(?:set\s*up|configure|install|connect|add|use)|switch\s+to|change\s+to|connect(?:\s+to)?)\s+(?:the\s+)?(claude|anthropic|chatgpt|gpt\S*|openai|gemini|ollama|groq|openrouter|a\s+(?:language\s+|local\s+)?model)(?:\s+please)?", re.I)
 
@@ -88,7 +89,16 @@ _FOLDER = Regex(r"how\s+(?:do|can)\s+(?:i|we|you)\s+(?:change|set|choose|use|pic
 _SAID = Regex(r"what was that again|(?:can you |could you )?(?:please )?(?:say|repeat) that(?: again)?(?: please)?|come again|was war das noch ?mal|"
               r"what (?:did|have|had) (?:we|i|you) (?:just |last )?(?:talk(?:ed)? about|speak about|chat(?:ted)? about|discuss(?:ed)?|ask(?:ed)?(?: you)?|say|said|tell (?:you|me)|told (?:you|me))(?: (?:yesterday|today|before|earlier|just now|last time|the last time|this morning|last week|last))?"
               r"|(?:show|open|list)(?: me)? (?:the |our |my |all )*(?:chat |conversation )?(?:history|conversations?|transcripts?)", re.I)
+_DID = Regex(r"what (?:all )?(?:did|have|had) you (?:just )?(?:change|changed|do|done|write|written|add|added|touch|touched)(?: (?:today|now|just now|so far|lately|recently|this morning|this week|yesterday|for me|here|already))*|(?:what|which) (?:files?|notes?|pages?) (?:did|have) you (?:just )?(?:change|changed|touch|touched|edit|edited|write|written|put|save|saved|add|added)(?: (?:it|that|this|to|in|into|today))*"
+              r"|(?:show|tell)(?: me)? (?:(?:the|your|my) )*(?:last|latest|recent) (?:change|changes|edit|edits)(?: (?:you made|of yours|today))*|(?:how (?:do|can) i )?(?:see|find out|know|check) what you (?:did|have done|changed|have changed|wrote)|was hast du (?:heute|bisher|alles|schon|heute alles) (?:gemacht|geändert|getan|geschrieben)", re.I)
+_WHY_ASKED = Regex(r"why (?:do|did|are|must) you (?:always |keep |have to |need to )*ask(?:ing)?(?: me)?(?: (?:that|this|again|so much|so often|all the time))*|why (?:do|did|must|should) i (?:have to |need to )*(?:confirm|approve|answer|say yes|say that again)(?: (?:that|this|it|again))*|what (?:happens|will happen)(?: then)? (?:if|when) i (?:say|answer) (?:yes|no)|(?:warum|wieso) (?:hast|fragst) du(?: mich)?(?: (?:das|gefragt|immer|nochmal))*", re.I)
+_CANNOT = Regex(r"what (?:can(?:no|'?)t you|can you not|can you ?n[o']t|are you not able to) do(?: for me)?|what are your (?:limits|limitations)|what do you not (?:do|understand)|was kannst du (?:alles )?nicht", re.I)
+_WRITES = Regex(r"where (?:do|did|does|will|would) (?:you|it|that|this) (?:write|put|save|store|keep|add|go|end up|land)(?: (?:it|that|this|them|things|new things|tasks|the tasks|new tasks|notes|new notes))*|where (?:did|does) (?:that|it|this) (?:go|land|end up)|where is (?:my|the) inbox", re.I)
 OF_THE_PROGRAM = (
+    (_DID, "What I did stands in the record: /trace in the chat, or passepartout trace, and --since 1d after it for all of today. Each answer says which file it wrote to. The last change is taken back by /undo, or passepartout undo."),
+    (_WHY_ASKED, "I ask where words fit several things, or where I would have to guess; until you answer, with a number, “yes” or the whole sentence, nothing is done. “yes” does just what stands between the marks. What needs your consent is asked about with a code of its own: passepartout approvals lists these, and passepartout trace says which gate asked."),
+    (_CANNOT, "I delete nothing, send nothing to anybody, reach no web and don't ring; I change notes by their titles and lines, and not by their meaning, and write no text of my own. Type help for what I do. For free conversation a language model is needed: " + SETTING + "."),
+    (_WRITES, "New tasks and notes go to the inbox, inbox.org or inbox.md in the folder of your notes, unless the sentence names another place: note in garden.org: …, add to roof: …. Each answer says which file it wrote to; “read inbox.org” shows it."),
     (_SAID, "What was said stands in the record and not in your notes: /trace 10 in the chat shows the last ten turns, passepartout trace --since 2d those of two days, and passepartout sessions the conversations there are."),
     (_KEEPING, "Your notes are files of plain text: copy their folder with whatever keeps the rest of your files. “passepartout backup” copies the record of what was done and approved into one file, and “passepartout restore FILE” puts it back. "
                "A change of mine to a note is taken back by /undo, or passepartout undo."),
@@ -141,7 +151,7 @@ def pleasantry(request: Request) -> dict | None:
     if _WRONG.fullmatch(said):
         return say("Then I read it otherwise than you meant it. /undo, or passepartout undo, takes back the last change. Please say it in other words, or with the title in quotation marks.")
     if answer := next((text for form, text in OF_THE_PROGRAM if form.fullmatch(said)), None): return say(answer)
-    if _OFFLINE.fullmatch(said): return say(next(text for sentences, _, text in ANSWERS if sentences is _WHERE_NOTES))
+    if _OFFLINE.fullmatch(said) or _SHARED.fullmatch(said): return say(next(text for sentences, _, text in ANSWERS if sentences is _WHERE_NOTES))
     if said in HELP_WANTED or request.text.strip() in ("?", "??", "/help"): return say(HELP)
     if found := _USE_MODEL.fullmatch(said):
         return decline(f"Which models I ask is said in the settings, and not in a sentence: “passepartout configure” sets {found[1]} up by a few questions.")

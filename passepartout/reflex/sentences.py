@@ -20,6 +20,7 @@ from ..outline.privacy import is_private
 from .agendas import AROUND, agenda, my_days
 from .asides import aside
 from .answers import how_long, is_it_done, is_it_then, when_is
+from .counts import how_many_of
 from .offers import EACH_LINE, TODO_OR_NOTE, fit_to_be_each
 from .birthdays import birthdays, told_birthday, until_birthday
 from .captures import Request, capture, decline, placed, tool_call
@@ -30,7 +31,7 @@ from .references import by_number, by_reference, by_words, corrected_title, remi
 from .filenames import touches_few
 from .files import for_journal, for_today, inbox, page_to_read, read_there, unknown_file
 from .german import in_english
-from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
+from .guesses import READS, Form, alone, day_spelt, first_fit, first_spelt, suggestion
 from .journals import journal, journal_of_today
 from .lists import left_on_list, list_goes_on, on_the_list, or_a_list
 from .lookups import Surroundings, look_up, rank_of
@@ -41,10 +42,12 @@ from .scopes import about_place, how_many, which_notes
 from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
 from .whens import split_when
+from .tables import of_tables
 from .reminders import appointment, remind
 from .reasons import cannot, to_gardener
 from .replies import pleasantry
 from .sequences import found_and_added, offered_together, several, then_a_task
+from .wishes import wishes
 from ..search import fold, fold_outline
 from ..targets import Place, files_called, files_holding, resolve_target
 
@@ -147,7 +150,7 @@ FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_refe
                            under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
 LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, which_notes, page_to_read, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, until_birthday, how_long, when_is, is_it_then, is_it_done,
-                             alone(recent), inbox, whats_in, alone(find), look, alone(journal_of_today), by_words)
+                             alone(recent), inbox, whats_in, of_tables, alone(find), look, alone(journal_of_today), by_words)
 
 
 # %% ../../nbs/reflex/sentences.ipynb #fb76210a
@@ -167,7 +170,7 @@ def on_that_list(request: Request, around: Surroundings) -> dict | None:
     return list_goes_on(request, around, lambda text: exact_call(text, request.today, around))
 
 # %% ../../nbs/reflex/sentences.ipynb #b3c3c969
-THEN: tuple[Form, ...] = (*LOOKING, corrected_title, on_that_list, titled, reworded, alone(my_days), or_a_list, alone(timed))
+THEN: tuple[Form, ...] = (*LOOKING, corrected_title, on_that_list, titled, reworded, how_many_of, alone(my_days), or_a_list, alone(timed))
 
 # %% ../../nbs/reflex/sentences.ipynb #e1c05c1e
 def several_lines(text: str) -> dict:
@@ -192,6 +195,7 @@ def day_offered(proposal: dict | None, request: Request, around: Surroundings) -
     asked, task = said.startswith(("Which day shall I remind you?", "To which day?", "For which day?")) or said.endswith("so nothing was moved."), payload.get("tool") == "org-capture" and payload["args"].get("kind") == "task"
     if not (asked or task) or set('"“”„«»') & set(request.text) or not (better := day_spelt(request)): return None
     again = answer(Request.of(better, request.today), around)
+    if asked and again and str(again["payload"].get("text", "")).startswith("Did you mean “remind me "): return again
     if not again or again["payload"].get("tool") not in ("org-capture", *["org-schedule"] * asked): return None
     shorter = task and len(again["payload"]["args"]["title"].split()) < len(payload["args"]["title"].split())
     return decline(f"Did you mean “{better}”? Say “yes”, and I'll do it.") if asked or shorter else None
@@ -230,13 +234,24 @@ def told(text: str, today: date, around: Surroundings) -> dict | None:
         if proposal is not None: return proposal
     return None
 
+# %% ../../nbs/reflex/sentences.ipynb #33a644cb
+def _nearly(request: Request) -> str | None:
+    "The sentence that this one, or its English, was nearly."
+    return next(filter(None, map(suggestion, (request, *(Request.of(english, request.today) for english in in_english(request.text, request.today))))), None)
+
 # %% ../../nbs/reflex/sentences.ipynb #b2664b44
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
     "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
     exact = lambda text: next_time(exact_call(text, request.today, around), request.today, around)
     change = lambda text: next(filter(None, map(exact, (text, *in_english(text, request.today)))), None)
-    return (aside(request, change, lambda text: looked_up(text, request.today, around), lambda text: told(text, request.today, around)) or found_and_added(request, exact)
-            or several(request, exact) or offered_together(request, exact) or then_a_task(request, exact))
+    look = lambda text: looked_up(text, request.today, around)
+    beside = aside(request, change, look, lambda text: told(text, request.today, around))
+    if beside is not None and beside["payload"]["action"] == "PLAN": return beside
+    together = found_and_added(request, exact) or several(request, exact) if beside is None else None
+    if together is not None and together["payload"]["action"] == "PLAN": return together
+    all_of_it = lambda: beside is None and (one := answer(request, around)) is not None and not one["payload"].get("declined")
+    each = wishes(request, all_of_it, change, look, lambda text: _nearly(Request.of(text, request.today)))
+    return each or beside or together or offered_together(request, exact) or then_a_task(request, exact)
 
 # %% ../../nbs/reflex/sentences.ipynb #fd31ee9d
 def spelt_better(request: Request, around: Surroundings) -> str | None:
@@ -252,6 +267,7 @@ def misspelt(request: Request, around: Surroundings) -> dict | None:
     "The proposal for a question with its key words spelt right; `None` for everything that does more than read."
     better = spelt_better(request, around)
     proposal = better and first_fit(READS, Request.of(better, request.today), around)
+    if not proposal and (better := first_spelt(request)): proposal = first_fit(LOOKING, Request.of(better, request.today), around)
     if not proposal or proposal["payload"].get("tool") not in READERS: return None
     payload = proposal["payload"]
     return {**proposal, "payload": {**payload, "explanation": f"Read as “{better}”. {payload['explanation']}"}}

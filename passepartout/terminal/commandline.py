@@ -170,13 +170,13 @@ def command_group(about: str, commands: Mapping[str, Callable], alone: Callable)
 
 # %% ../../nbs/terminal/20c_commandline.ipynb #87ef3e3b
 def read_input(json_: bool = False, most: int = 4_000_000) -> str:
-    "Standard input as text; bytes that are no UTF-8 become replacement characters, more than `most` are refused."
+    "Standard input as text; the sign by which some editors begin a file is left out, bytes that are no UTF-8 become replacement characters, more than `most` are refused."
     try: data = sys.stdin.buffer.read(most + 1)
     except KeyboardInterrupt: fail("Stopped before anything was asked.", 130, json_)
     if len(data) > most:
         fail(f"Standard input holds more than {most:,} bytes, and a request may have 200,000 characters (max_input_chars), or 20,000 "
              "without a model. Put the text into a note, and ask about the note.", 1, json_)
-    return data.decode("utf-8", "replace")
+    return data.decode("utf-8-sig", "replace")
 
 # %% ../../nbs/terminal/20c_commandline.ipynb #256bebe3
 def as_typed(text: str) -> str:

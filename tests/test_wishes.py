@@ -1,0 +1,119 @@
+"Several wishes in one line, and other things that people say in their first hour"
+import pytest
+from test_first_hour import play
+
+HOUSE = {"house.org": "* TODO Dentist\nSCHEDULED: <2026-11-26 Thu>\n* TODO Feed the cat\n* Garden\n", "inbox.org": "* TODO old thing\n"}
+
+
+def test_wishes_of_three_kinds_are_one_plan(tmp_path):
+    (answer,), files = play(tmp_path, HOUSE, "done dentist and note Ana likes tea and show inbox")
+    assert "* DONE Dentist" in files["house.org"] and files["inbox.org"].endswith("* Ana likes tea\n") and "inbox.org, lines" in answer, answer
+
+
+def test_a_wish_that_is_clear_in_other_words_only_is_offered(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "call the dentist tomorrow, note that Ana likes tea, and what is due today?", "yes")
+    assert "nothing was done yet" in answers[0] and "todo call the dentist tomorrow; note that Ana likes tea; what is due today" in answers[0]
+    assert "* TODO call the dentist\nSCHEDULED: <2026-11-20 Fri>\n* Ana likes tea\n" in files["inbox.org"]
+
+
+def test_the_wish_that_is_in_the_way_is_named_and_the_rest_is_offered(tmp_path):
+    answers, files = play(tmp_path / "a", HOUSE, "fly me to the moon and show inbox, done dentist")
+    assert "“fly me to the moon” is not clear" in answers[0] and files == HOUSE
+    answers, files = play(tmp_path / "b", HOUSE, "add milk to the shopping list and remind me tomorrow to call Ana and done bulbs", "yes")
+    assert "call Ana" in files["inbox.org"] and "milk" not in str(files) and files["house.org"] == HOUSE["house.org"], answers
+
+
+@pytest.mark.parametrize("line, title", [("todo ask Bo and show him the plan", "* TODO ask Bo and show him the plan\n"), ("note Ana likes tea, show her the garden", "* Ana likes tea, show her the garden\n"),
+                                         ("todo call the bank and note the number", "* TODO call the bank and note the number\n"), ("note: a, show inbox", "* a, show inbox\n")])
+def test_one_wish_with_a_word_of_another_is_one(tmp_path, line, title):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert files["inbox.org"].endswith(title), answer
+
+
+def test_two_tasks_do_not_become_one_of_both(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "call ana tomorrow, pay rent on friday and what's due today", "yes")
+    assert files == HOUSE and "not clear" in answers[0], answers
+
+
+WORK = {"work.org": "* Early shift <2026-11-20 Fri 06:00>\n* Late shift <2026-11-23 Mon 14:00>\n* Night shift <2026-12-02 Wed 22:00>\n* Frühschicht\n<2026-11-24 Tue>\n* TODO Shirt\nSCHEDULED: <2026-11-25 Wed>\n* Choir <2026-11-03 Tue 19:00 +1w>\n"}
+
+
+@pytest.mark.parametrize("line, number, some", [("how many shifts this month", "2 ", "Late shift"), ("how many late shifts do I have in november?", "1 ", "Late shift"), ("wie viele Schichten habe ich diesen Monat?", "1 ", "Frühschicht"),
+                                                ("how many choirs in november", "4 ", "24 November"), ("how many night shifts next week", "None ", "other days"), ("how many shifts do I have in december", "1 ", "Night")])
+def test_what_is_called_so_is_counted_on_the_days_that_are_asked_about(tmp_path, line, number, some):
+    (answer,), _ = play(tmp_path, WORK, line)
+    assert answer.startswith(number) and some in answer and "Shirt" not in answer and len(answer.splitlines()) == 1 + int(number.strip().replace("None", "0")), answer
+
+
+@pytest.mark.parametrize("line, title", [("todo buy milk !high", "* TODO [#A] buy milk\n"), ("todo !low water ferns friday", "* TODO [#C] water ferns\nSCHEDULED: <2026-11-20 Fri>\n"), ("todo shout !now", "* TODO shout !now\n"), ("todo say !high!", "* TODO say !high!\n")])
+def test_a_priority_with_its_sign_is_one_and_other_signs_are_words(tmp_path, line, title):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert files["inbox.org"].endswith(title), answer
+
+
+def test_the_list_that_was_just_begun_is_it(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "add milk to the shopping list", "yes", "what's on it", "add eggs too", "yes", "whats left")
+    assert answers[2] == "shopping.md, lines 1-1 of 1:\n- [ ] milk" and files["shopping.md"] == "- [ ] milk\n- [ ] eggs\n" and answers[5].startswith("2 of 2 are open"), answers
+    answers, _ = play(tmp_path / "b", HOUSE, "show house.org", "what's left")
+    assert "2 of 2 are open" not in answers[1] and "Feed the cat" in answers[1]
+
+
+@pytest.mark.parametrize("line, shown", [("shwo inbox", "inbox.org, lines"), ("opne garden", "Garden"), ("shw me the inbox", "inbox.org, lines")])
+def test_a_misspelt_word_for_showing_shows(tmp_path, line, shown):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert shown in answer and files == HOUSE and "didn't understand" not in answer, answer
+
+
+def test_no_other_word_is_put_right_as_one_for_showing(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "slow garden", "shoe inbox")
+    assert files == HOUSE and all("didn't understand" in answer for answer in answers), answers
+
+
+GERMAN = {"inbox.org": "* TODO Oma anrufen\n* TODO Keller aufräumen\n* TODO Fenster putzen\nSCHEDULED: <2026-11-20 Fri>\n"}
+
+
+@pytest.mark.parametrize("line, said, now", [("Oma erst am Samstag anrufen", "“move Oma anrufen to saturday”", "* TODO Oma anrufen\nSCHEDULED: <2026-11-21 Sat>\n"), ("Fenster putzen erst am Montag", "“move Fenster putzen to monday”", "SCHEDULED: <2026-11-23 Mon>\n"),
+                                             ("Reifen erst am Samstag wechseln", "“todo Reifen wechseln saturday”", "* TODO Reifen wechseln\nSCHEDULED: <2026-11-21 Sat>\n"), ("Opa am Samstag anrufen", "“todo Opa anrufen on saturday”", "* TODO Opa anrufen\nSCHEDULED: <2026-11-21 Sat>\n"),
+                                             ("Oma am Samstag anrufen", "“move Oma anrufen to 2026-11-21”", "* TODO Oma anrufen\nSCHEDULED: <2026-11-21 Sat>\n")])
+def test_a_german_day_before_its_verb_is_that_of_the_task(tmp_path, line, said, now):
+    answers, files = play(tmp_path, GERMAN, line, "yes")
+    assert said in answers[0] and now in files["inbox.org"] and files["inbox.org"].count(" anrufen") == 1 + ("Opa" in line), answers
+
+
+def test_a_task_that_is_there_is_not_offered_anew_for_a_weekend(tmp_path):
+    answers, files = play(tmp_path, GERMAN, "Keller aufräumen am Wochenende", "erst am Samstag", "move Keller aufräumen to saturday")
+    assert "is there already (inbox.org:2)" in answers[0] and "todo erst" not in answers[1] and files["inbox.org"].count("Keller") == 1 and "Keller aufräumen\nSCHEDULED: <2026-11-21 Sat>" in files["inbox.org"], answers
+
+
+CAKES = {"people.md": "# People\n- Jo's birthday 🎂 2026-12-03\n- 🎂 Kim's birthday 4 December\n- birthday present for Ana 5 December\n- [ ] cake for Lu's birthday 6 December\n\n## Geburtstage\n- Mia: 3.1.1990\n- 24.12. Bo\n- Blumen kaufen\n", "c.org": "* Cy's birthday 🎂\n<2026-11-30 Mon +1y>\n"}
+
+
+def test_birthdays_in_lists_with_a_cake_beside_them_are_read(tmp_path):
+    answers, _ = play(tmp_path, CAKES, "when is Jo's birthday", "birthdays", "how old is Mia", "wann hat Kim Geburtstag?")
+    assert answers[0] == "Jo: Thursday 3 December 2026 (people.md:2)" and "Kim: Friday 4 December 2026 (people.md:3)" in answers[3], answers
+    assert [line.partition(":")[0] for line in answers[1].splitlines()] == ["Cy", "Jo", "Kim", "Bo", "Mia"] and "since 1990" in answers[2], answers
+
+
+@pytest.mark.parametrize("line, said", [("what did you change today?", "/trace"), ("which file did you write to", "/trace"), ("how do i see what you did", "/trace"), ("was hast du heute gemacht?", "/trace"), ("why did you ask me?", "nothing is done"), ("what happens if i say yes", "between the marks"),
+                                        ("what can't you do", "I delete nothing"), ("where do you write things", "inbox"), ("do you send my notes anywhere", "sends nothing"), ("help edit", "rename"), ("help dates", "postpone")])
+def test_questions_about_the_program_are_answered(tmp_path, line, said):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert said in answer and "didn't understand" not in answer and files == HOUSE, answer
+
+
+@pytest.mark.parametrize("line, offer", [("send the letter to Ana tomorrow", "todo send the letter to Ana tomorrow"), ("dentist was paid today", "done dentist"), ("in march sow tomatoes", "todo sow tomatoes in march"),
+                                         ("remind me to call dr lenz tomorow at 9 about the fall", "remind me to call dr lenz about the fall tomorrow at 9")])
+def test_what_is_nearly_clear_is_offered_in_its_own_words(tmp_path, line, offer):
+    (answer,), files = play(tmp_path, HOUSE, line)
+    assert f"Did you mean “{offer}”?" in answer and files == HOUSE, answer
+
+
+def test_back_to_a_day_moves_what_was_moved_and_nothing_without_a_word_of_correction(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "postpone the dentist by 3 days", "actually back to the 26th", "when is the dentist", "back to friday")
+    assert files == HOUSE and "didn't understand" in answers[3], answers
+
+
+def test_more_of_german(tmp_path):
+    notes = {"mama.md": "# Mama\nHausarzt: Lenz\n\n- [ ] Augenarzt 📅 2026-11-24\n"}
+    answers, files = play(tmp_path, notes, "wann muss mama zum augenarzt?", "Notiz bei Mama: Blutdruck 145/90", "todo sow tomatoes mid march")
+    assert "Tuesday 24 November 2026" in answers[0] and "Blutdruck 145/90" in files["mama.md"] and list(files) == ["mama.md"] and "“mid march”" in answers[2], answers
