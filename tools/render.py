@@ -67,14 +67,19 @@ def output(out: dict, as_is: bool) -> str:
     return text if as_is or not text.strip() else fenced(text, "{ .text .output }")
 
 
+# Code stands on the page and not in its search: it is two thirds of all text, and a reader would wait for it. A function is found by its heading, its signature and its prose.
+PYTHON = "{ .python data-search-exclude }"
+
+
 def code_cell(cell: dict):
     source = joined(cell["source"])
     said = dict(re.findall(r"^#\|\s*([\w-]+)(?::\s*(.*))?$", source, re.M))
     if said.get("include") == "false": return
     text = re.sub(r"^#\|.*\n?", "", source, flags=re.M).strip("\n")
+    code = fenced(text, "{ .text }" if said.get("eval") == "false" and text.startswith("$") else PYTHON)
     unsought = " data-search-exclude" * (said.get("folded") == "Imports")           # else they stand in the results before what was looked for
-    if "folded" in said: yield f"<details class=\"code\"{unsought} markdown><summary>{said['folded']}</summary>\n\n{fenced(text, 'python')}\n\n</details>"
-    elif said.get("echo") != "false" and text: yield fenced(text, "{ .text }" if said.get("eval") == "false" and text.startswith("$") else "python")
+    if "folded" in said: yield f"<details class=\"code\"{unsought} markdown><summary>{said['folded']}</summary>\n\n{code}\n\n</details>"
+    elif said.get("echo") != "false" and text: yield code
     for out in cell.get("outputs", []): yield output(out, said.get("output") == "asis")
 
 
@@ -192,6 +197,9 @@ def part_of(notebook: str) -> str:
     return max(((len(start), part) for part, starts in PARTS for start in starts if name.startswith(start)), default=(0, LAST))[1]
 
 
+FIRST = "The rooms: what moves"
+
+
 def rooms_page() -> str:
     "The map: which part uses which, drawn, and each room with what it uses and who uses it."
     known, short = drawn_rooms(), lambda part: part.removeprefix("The rooms: ")
@@ -200,12 +208,12 @@ def rooms_page() -> str:
     many = {}
     for name, room in known.items():
         for other in room["uses"]:
-            if of[other] != of[name]: many[of[name], of[other]] = many.get((of[name], of[other]), 0) + 1
-    drawn = [f'  p{parts.index(a)} -->|{count}| p{parts.index(b)}' for (a, b), count in sorted(many.items(), key=lambda i: (parts.index(i[0][0]), parts.index(i[0][1]))) if count >= 12]
+            if of[other] not in (of[name], FIRST): many[of[name], of[other]] = many.get((of[name], of[other]), 0) + 1
+    drawn = [f'  p{parts.index(a)} --> p{parts.index(b)}' for (a, b), count in sorted(many.items(), key=lambda i: (parts.index(i[0][0]), parts.index(i[0][1]))) if count >= 12]
     boxes = [f'  p{n}["{short(part)}: {(count := sum(1 for p in of.values() if p == part))} room{"s" * (count != 1)}"]' for n, part in enumerate(parts) if part in of.values()]
     text = ["# The map of the rooms", "*Drawn from the imports of the modules when this site was built*{ .lead }",
             f"There are {len(known)} rooms. One may use only rooms above it, and a test holds that order, so what you read from top to bottom never depends on what comes later. "
-            "The diagram has an arrow where a part uses another at least a dozen times.", "``` mermaid\nflowchart TD\n" + "\n".join(boxes + drawn) + "\n```"]
+            f"The diagram has an arrow where a part uses another at least a dozen times. All of them use *{short(FIRST)}*; those arrows would hide the others.", "``` mermaid\nflowchart TD\n" + "\n".join(boxes + drawn) + "\n```"]
     used = {name: [other for other, room in known.items() if name in room["uses"]] for name in known}
     there = lambda name: f"[{name.split('/')[-1]}]({md_name(known[name]['notebook'])})"
     for part in parts:
