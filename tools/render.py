@@ -210,10 +210,10 @@ def rooms_page() -> str:
         for other in room["uses"]:
             if of[other] not in (of[name], FIRST): many[of[name], of[other]] = many.get((of[name], of[other]), 0) + 1
     drawn = [f'  p{parts.index(a)} --> p{parts.index(b)}' for (a, b), count in sorted(many.items(), key=lambda i: (parts.index(i[0][0]), parts.index(i[0][1]))) if count >= 12]
-    boxes = [f'  p{n}["{short(part)}: {(count := sum(1 for p in of.values() if p == part))} room{"s" * (count != 1)}"]' for n, part in enumerate(parts) if part in of.values()]
+    boxes = [f'  p{n}["{short(part)}: {(count := sum(1 for p in of.values() if p == part))} room{"s" * (count != 1)}"]' for n, part in enumerate(parts) if any(part in pair for pair, count in many.items() if count >= 12)]
     text = ["# The map of the rooms", "*Drawn from the imports of the modules when this site was built*{ .lead }",
             f"There are {len(known)} rooms. One may use only rooms above it, and a test holds that order, so what you read from top to bottom never depends on what comes later. "
-            f"The diagram has an arrow where a part uses another at least a dozen times. All of them use *{short(FIRST)}*; those arrows would hide the others.", "``` mermaid\nflowchart TD\n" + "\n".join(boxes + drawn) + "\n```"]
+            f"The diagram has an arrow where a part uses another at least a dozen times. All of them use *{short(FIRST)}*, which is left out: its arrows would hide the others.", "``` mermaid\nflowchart TD\n" + "\n".join(boxes + drawn) + "\n```"]
     used = {name: [other for other, room in known.items() if name in room["uses"]] for name in known}
     there = lambda name: f"[{name.split('/')[-1]}]({md_name(known[name]['notebook'])})"
     for part in parts:
