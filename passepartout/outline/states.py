@@ -246,7 +246,7 @@ def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> s
     boxes = boxes_in(outline.text)
     if state not in boxes: raise RewriteError(f"A box says one of {', '.join(boxes)}, not {state}; nothing was changed.")
     if state == node.keyword: return outline.text
-    text, (end, following) = outline.text, line_span(outline.text, node.start)
+    text, end = outline.text, line_span(outline.text, node.start)[0]
     at, rule = BOX.search(text, node.start, end).start(1), next((m for m in marks_in(text, *words(outline, node)) if m["every"]), None)
     over, last = STATES[boxes[state]][1], words(outline, node)[1]
     gone = state == "DONE" and goes_when_done(outline, node)
