@@ -175,7 +175,7 @@ def as_item(outline: Outline, node: Node) -> str:
     sign = plain_list(outline, node) if outline.format == "markdown" else ""
     return f"{sign} " if sign else ""
 
-# %% ../../nbs/reflex/editcalls.ipynb #80860b9b
+# %% ../../nbs/reflex/editcalls.ipynb #adf96f17
 _ROWS = Regex(r"[ \t]*\|.*\|[ \t]*")
 _RULE = Regex(r"[\s|:+-]+")
 
@@ -186,6 +186,7 @@ def table_at_the_end(outline: Outline, node: Node) -> list[str]:
     while lines and _ROWS.fullmatch(lines[-1].rstrip("\r")): found.insert(0, lines.pop().rstrip("\r"))
     return [] if inside(outline.dead, below - 1) else found
 
+# %% ../../nbs/reflex/editcalls.ipynb #494176e9
 def cells_of(row: str) -> list[str]:
     "The cells of a row as they stand there."
     return row.strip().strip("|").split("|")
@@ -198,6 +199,7 @@ def as_row(text: str, table: Sequence[str]) -> str:
     wide = lambda part, cell: part.rjust(len(cell) - 2) if cell[:2] == "  " and cell.strip() and cell[-2:] != "  " else part.ljust(len(cell) - 2)
     return f"{table[-1][:len(table[-1]) - len(table[-1].lstrip())]}| {' | '.join(map(wide, parts, cells))} |"
 
+# %% ../../nbs/reflex/editcalls.ipynb #80860b9b
 def add_text(command: Command, place: Place, around: Surroundings) -> dict:
     "The proposal to put a text below a heading: a line, an item of the list, or a row of the table in which its text ends."
     (outline, node), text = node_at(place, around), command.args["text"]
