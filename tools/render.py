@@ -114,6 +114,7 @@ def tidy(text: str, link) -> str:
             if re.match(item, line) and before.strip() and not re.match(item, before) and not before.startswith("  "): lines.append("")
             if line.startswith("|") and before.strip() and not before.startswith("|"): lines.append("")
             if deep := re.match(r"( +)(?=[-*+\d])", line): line = " " * (4 * ((len(deep[1]) + 1) // 2)) + line.lstrip() if len(deep[1]) < 4 else line
+            if line.startswith("[source](") and line.endswith("}"): line = line.replace("){", "){data-search-exclude ", 1)      # thousands of them, and no answer to anything
             line = re.sub(r"(\]\(<?)([^)\s>]+)", lambda m: m[1] + link(m[2]), line)
             line = re.sub(r"(\b(?:href|src)=\")([^\"]+)", lambda m: m[1] + link(m[2]), line)
         lines.append(line)
@@ -305,6 +306,9 @@ def browser_files(folder: Path) -> None:
 
 # The command ----------------------------------------------------------------------------------------------------------
 
+UNSOUGHT = "---\nsearch: {exclude: true}\n---\n"          # lists of what stands elsewhere: a search would find each name once more
+
+
 def write_pages(source: Path, pages: list, config, drawn: bool = True) -> list:
     "Put the Markdown of all pages below `source`, and those that are drawn from the code; returns the navigation."
     base = (config.doc_host.rstrip("/") + config.doc_baseurl.rstrip("/") + "/") if config.doc_host else ""
@@ -319,7 +323,7 @@ def write_pages(source: Path, pages: list, config, drawn: bool = True) -> list:
         target.write_text(markdown_of(name, cells, linker(name, headings, base)), encoding="utf-8")
         nav.setdefault(part_of(name), []).append(md_name(name))
     for name, write in made.items() if drawn else ():
-        (source / name).write_text(write(), encoding="utf-8")
+        (source / name).write_text(UNSOUGHT + write(), encoding="utf-8")
         nav.setdefault(part_of(name.removesuffix(".md")), []).append(name)
     for path in site_pages.PROC.rglob("*"):
         if path.is_file() and path.suffix in (".svg", ".png", ".jpg", ".gif"):
