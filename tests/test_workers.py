@@ -270,7 +270,7 @@ async def test_the_scribe_goes_on_where_it_left_off_and_says_nothing_private_in_
     assert (await evening())[1] == []
     (tmp_path / "memex" / "more.org").write_text("* Wasps :scribe:\nUnder the roof.\n")
     (ask,) = (await evening())[1]
-    assert "Wasps" in ask.action and "Bees" not in ask.action and "1 pieces" in ask.reason
+    assert "Wasps" in ask.action and "Bees" not in ask.action and "1 piece)" in ask.reason
     diary.close()
     await agent.close()
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 
+from ..amounts import counted
 from ..capture import word_for
 from ..lazy import Regex
 from ..org import QUIET, Node, Outline, inside
@@ -207,7 +208,7 @@ def add_text(command: Command, place: Place, around: Surroundings) -> dict:
     row = as_row(text, table) if table else ""
     if command.args.get("row") and not row:
         columns = [cell.strip() for cell in cells_of(table[0])] if table else []
-        return decline(f"The table of {name_of(place, around)} has the columns {', '.join(columns)}, so a row has {len(columns)} parts, with commas between them. For example: add a row to {object_of(command.target)}: {', '.join('…' for _ in columns)}"
+        return decline(f"The table of {name_of(place, around)} has the columns {', '.join(columns)}, so a row has {counted(len(columns), 'part')}, with commas between them. For example: add a row to {object_of(command.target)}: {', '.join('…' for _ in columns)}"
                        if table else f"{name_of(place, around)} does not end in a table, so nothing was done. A line of text: add to {object_of(command.target)}: {text[:80]}")
     if row: return call("org-edit-body", replace(command, said="add a row to the table of {}"), place, around, text=row, mode="append")
     return call("org-edit-body", command, place, around, text=as_item(outline, node) + text, mode="append")

@@ -15,6 +15,7 @@ from datetime import datetime
 from functools import reduce
 from typing import Any
 
+from ..amounts import counted
 from ..capture import INBOX, UNWANTED, inbox_among
 from ..jobs import Beat, Job
 from ..messages import MODEL, NETWORK, NOTES, Label
@@ -115,7 +116,7 @@ def write_up(beat: Beat) -> None:
         if not pieces: continue
         lines = read_lines(beat.think("\n".join(piece.line for piece in pieces), ASK, private=secret))
         why = ("The scribe would keep a note of something private." if secret
-               else f"The scribe would keep a note of what came up ({len(pieces)} pieces).")
+               else f"The scribe would keep a note of what came up ({counted(len(pieces), 'piece')}).")
         beat.propose(note_of(pieces, day, lines, (*private, "@private")[0] if secret else "", inbox), why, label_of(pieces, lines))
     beat.kept.update(seq=last, marked=digests[-2000:])
 
