@@ -25,7 +25,7 @@ import passepartout
 from .amounts import counted
 from .consent import grants
 from .plans import planstate
-from .archive import ArchiveError, Reader, pack, unpack
+from .archive import ArchiveError, ArchiveReader, pack, unpack
 from .consent.attestations import Attestations
 from .storage.chain import JournalError, Verdict
 from .edits import exchange_names
@@ -140,7 +140,7 @@ def look_into(source: Path, folder: Path) -> Backup:
     try: file = open(os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     except OSError as error: raise ArchiveError(f"{source} cannot be read: {error.strerror}.") from None
     with file:
-        try: reader = Reader(file, NAMES)
+        try: reader = ArchiveReader(file, NAMES)
         except OSError as error: raise ArchiveError(f"{source} cannot be read: {error.strerror}.") from None
         if reader.told.get("format") != FORMAT:
             raise ArchiveError("The backup was made by another version of Passepartout, which this one cannot read. Update passepartout.")

@@ -27,7 +27,7 @@ from .confinement.roots import Root
 from .skills import SkillRegistry
 from .tools import ToolRegistry
 from .verify import explain, judge, word_for
-from .toolbelt.web import Reader, web_tool
+from .toolbelt.web import PageReader, web_tool
 
 # %% ../nbs/82_browser.ipynb #dc919f1d
 def stand_in(folder: Any, permissions: Mapping[str, str] = {}) -> SimpleNamespace:
@@ -36,7 +36,7 @@ def stand_in(folder: Any, permissions: Mapping[str, str] = {}) -> SimpleNamespac
     roots = (Root(folder),)
     cache, private = NoteCache(), ("@personal", "@private")
     shared: dict[str, Any] = {"cache": cache, "private_tags": private}
-    for tool in (*note_tools(**shared), *edit_tools(**shared), *file_tools(private), web_tool(Reader((), None))): host.tools.register(tool)
+    for tool in (*note_tools(**shared), *edit_tools(**shared), *file_tools(private), web_tool(PageReader((), None))): host.tools.register(tool)
     mine = Permissions(host.tools, {"default": "ask", **permissions}, roots=roots)
     words, view = lambda signal: Words(host.said, date.today()), lambda signal: Words("", date.min)
     influence = lambda signal: Label(origin="network" if host.read else "person")

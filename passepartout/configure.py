@@ -36,7 +36,7 @@ class Present:
     @classmethod
     def of(cls, environ: Mapping[str, str] = os.environ) -> "Present":
         "What the files of the person say. `PassepartoutError` when they cannot be read."
-        home, config = home_dir(environ), xdg_dir("config", environ, home_dir(environ))
+        config = xdg_dir("config", environ, home_dir(environ))
         places = {name: value for name, value in environ.items() if name == "HOME" or name.startswith("XDG_")}
         return cls(load_settings(environ=places), config / "passepartout", config / "systemd" / "user" / UNIT, environ)
 

@@ -23,7 +23,7 @@ from .agent import Agent, follow_skills, open_roots, preload
 from .conditions import PassepartoutError
 from .diary import diary_of
 from .serving.gauges import Gauges, Lines
-from .serving.guests import Limits
+from .serving.guests import GuestLimits
 from .heartbeat import Heart, install
 from .loop import diagnostics_startup_run
 from .protocol import frame_message, read_framed_message, validate_message
@@ -195,7 +195,7 @@ class DaemonState(Minding):
     path: Any
     port: int | None
 
-    def __init__(self, given: Mapping[str, Any] | None = None, limits: Limits = Limits(), port: int | None = None, stream: Any = None,
+    def __init__(self, given: Mapping[str, Any] | None = None, limits: GuestLimits = GuestLimits(), port: int | None = None, stream: Any = None,
                  log_json: bool = False):
         self.given, self.limits, self.port, self.log = dict(given or {}), limits, port, Lines(stream or sys.stderr, as_json=log_json)
         self.gauges, self.guests, self.tokens, self.unshown, self.servers, self.porters = Gauges(), set(), {}, set(), [], []

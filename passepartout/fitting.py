@@ -99,11 +99,11 @@ def install_tools(agent: Any) -> None:
     "Register the tools that come with the program."
     from passepartout.notes import NoteCache
     from passepartout.skillfiles.skilltools import install_writing
-    from passepartout.toolbelt.web import Reader, web_tool
+    from passepartout.toolbelt.web import PageReader, web_tool
     agent.note_cache = NoteCache()
     for tool in memex_tools(agent): agent.tools.register(tool)
     agent.tools.register(undo_tool(agent.journal))
-    agent.tools.register(web_tool(Reader(agent.settings.allowed_hosts, agent.vault,
+    agent.tools.register(web_tool(PageReader(agent.settings.allowed_hosts, agent.vault,
                                          agrees=lambda asked, onward: agent.permissions.agrees(agent.tools.get("web-fetch"), asked,
             onward))))
     install_writing(agent)

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/notes.html.md"""
 
 # %% auto #0
 __all__ = ['GUESSED', 'BOMS', 'CONTROLS', 'SUFFIXES', 'MOST_BYTES', 'MOST_FILES', 'TEMPLATES', 'MOST_TEXTS', 'NotText', 'Decoded',
-           'decode', 'parse_note', 'is_template', 'hide_templates', 'template_blocks', 'Entry', 'NoteCache', 'Remark',
-           'Notes', 'read_notes', 'plain_texts']
+           'decode', 'parse_note', 'is_template', 'hide_templates', 'template_blocks', 'ReadNote', 'NoteCache',
+           'Remark', 'Notes', 'read_notes', 'plain_texts']
 
 # %% ../nbs/08d_notes.ipynb #9a6d3da8
 import re
@@ -101,7 +101,7 @@ def template_blocks(text: str) -> list[tuple[int, int]]:
     return [*spans, (inner[1], len(text) + 1)] if inner else spans
 
 # %% ../nbs/08d_notes.ipynb #8f988214
-class Entry(NamedTuple):
+class ReadNote(NamedTuple):
     "What is remembered of one file."
     mark: tuple[int, int]          # (time of change in ns, size)
     read_at: int                   # ns
@@ -113,11 +113,11 @@ class NoteCache:
     "Outlines of files that did not change; at most `most_chars` characters of text altogether, those read longest ago go first."
     def __init__(self, *, most_chars: int = 64_000_000, default: Keywords = Keywords(), settle_ns: int = 50_000_000):
         self.most_chars, self.default, self.settle_ns = most_chars, default, settle_ns
-        self.entries: dict[tuple, Entry] = {}
+        self.entries: dict[tuple, ReadNote] = {}
         self.chars, self.hits, self.reads = 0, 0, 0
         self.lock = threading.Lock()
 
-    def read(self, file: OpenedPath) -> Entry:
+    def read(self, file: OpenedPath) -> ReadNote:
         "The outline of an opened file. Raises `NotText`, `PathRefused` or OSError when it has none."
         key, mark = (*file.identity, file.display), (file.stat.st_mtime_ns, file.stat.st_size)
         known = self.entries.get(key)
@@ -130,9 +130,9 @@ class NoteCache:
         if known and known.outline.text == decoded.text and known.mark == mark: outline = known.outline
         else: outline = parse_note(decoded.text, file.display, modified=mark[0] / 1e9, default=self.default)
         flag = "" if decoded.certain else GUESSED
-        return self.keep(key, Entry(mark, now, outline, flag))
+        return self.keep(key, ReadNote(mark, now, outline, flag))
 
-    def keep(self, key: tuple, entry: Entry) -> Entry:
+    def keep(self, key: tuple, entry: ReadNote) -> ReadNote:
         "Remember `entry`, and forget the oldest when there is too much."
         with self.lock:
             self.reads += 1

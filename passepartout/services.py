@@ -151,12 +151,12 @@ class Services(ProviderNotes):
         if not self.listeners or not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None: return None
         reading = [fn for session, fn in self.listeners if session == turn.session]
         if not reading: return None
-        from passepartout.drafts import Draft
+        from passepartout.drafts import AnswerDraft
         def show(text: str) -> None:
             for fn in reading:
                 try: fn(text)
                 except Exception: self.listeners[:] = [each for each in self.listeners if each[1] is not fn]      # as with those who watch
-        return Draft(self, signal, turn, show)
+        return AnswerDraft(self, signal, turn, show)
 
 # %% ../nbs/17d_services.ipynb #5130b472
 SAID = attrgetter("line", "private")

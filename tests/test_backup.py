@@ -8,7 +8,7 @@ from conftest import thinned
 from passepartout import backup as room
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.archive import LIST, ArchiveError, Reader
+from passepartout.archive import LIST, ArchiveError, ArchiveReader
 from passepartout.backup import NAMES, backup, look_into, restore, scratch
 from passepartout.conditions import PassepartoutError
 from passepartout.journal import Journal
@@ -273,13 +273,13 @@ def test_a_pipe_or_folder_in_place_of_a_backup_does_not_hang(settings, tmp_path)
 
 def test_the_list_is_read_within_bounds():
     many = archive(told={"format": 1, "members": {f"flight-plans/{n:x}.org": {"size": 0, "sha256": ""} for n in range(20_000)}})
-    with pytest.raises(ArchiveError): Reader(io.BytesIO(many), NAMES)
+    with pytest.raises(ArchiveError): ArchiveReader(io.BytesIO(many), NAMES)
 
 
 def test_a_list_that_is_nested_without_end_is_no_list():
     head = tarfile.TarInfo(LIST)
     head.size = 100_000
-    with pytest.raises(ArchiveError, match="cannot be read"): Reader(io.BytesIO(gzip.compress(head.tobuf(tarfile.GNU_FORMAT) + b"[" * 100_000 + bytes(2_000))), NAMES)
+    with pytest.raises(ArchiveError, match="cannot be read"): ArchiveReader(io.BytesIO(gzip.compress(head.tobuf(tarfile.GNU_FORMAT) + b"[" * 100_000 + bytes(2_000))), NAMES)
 
 
 def test_a_backup_that_is_not_used_leaves_the_record_and_says_so(settings, tmp_path):

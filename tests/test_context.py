@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.awareness.budget import Line, cut, fit, utf8_bound
+from passepartout.awareness.budget import ViewLine, cut, fit, utf8_bound
 from passepartout.context import Outlook, assemble_global_awareness, awareness
 from passepartout.loop import loop_process
 from passepartout.messages import Label, Signal
@@ -298,7 +298,7 @@ def test_what_is_cut_is_short_enough_and_a_beginning(text, most):
 @settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.integers(0, 20), st.text(st.characters(exclude_characters="\n…"), max_size=60)), max_size=20), st.integers(0, 400))
 def test_what_is_shown_fits_and_is_the_beginning_of_what_matters(page, most):
-    lines = [Line((place, n), f"{n}:{text}") for n, (place, text) in enumerate(page)]
+    lines = [ViewLine((place, n), f"{n}:{text}") for n, (place, text) in enumerate(page)]
     sight = fit(iter(lines), most)
     assert utf8_bound(sight.text) == sight.tokens <= most and sight == fit(lines, most)
     shown = sorted(int(line.split(":")[0]) for line in sight.text.split("\n") if ":" in line)

@@ -15,7 +15,7 @@ from passepartout.daemon import Daemon
 from passepartout.diary import diary_of
 from passepartout.serving.pairing import Links
 from passepartout.serving.porter import Porter
-from passepartout.serving.guests import Limits
+from passepartout.serving.guests import GuestLimits
 from passepartout.plist import read_plist, write_plist
 from passepartout.protocol import frame_message, read_framed_message
 from passepartout.storage.seal import Seal, open_key, sealed_steps
@@ -70,7 +70,7 @@ async def house(tmp_path):
     given = {"memex_dir": memex, "state_dir": tmp_path / "state", "cache_dir": tmp_path / "cache", "config_dir": tmp_path / "config", "today": "2026-11-19"}
     daemons = []
 
-    async def opened(limits=Limits(), port=None):
+    async def opened(limits=GuestLimits(), port=None):
         page = io.StringIO()
         daemon = Daemon(given, limits, port, page)
         daemon.log.most = 10_000
@@ -150,7 +150,7 @@ async def test_what_is_framed_well_and_means_nothing_is_answered(house):
 
 
 async def test_half_a_frame_ends_after_a_while_and_holds_up_nobody(house):
-    daemon = await house(Limits(frame_s=0.2))
+    daemon = await house(GuestLimits(frame_s=0.2))
     witness, slow, trickling = await daemon.unix(), await daemon.unix(), await daemon.unix()
     slow.writer.write(b"00002C(:TYPE :EV")
     async def trickle():                    # past asyncio, which forgets what it has not read of a line when it cannot write on it any more
@@ -168,7 +168,7 @@ async def test_half_a_frame_ends_after_a_while_and_holds_up_nobody(house):
 
 @pytest.mark.slow
 async def test_silence_between_messages_is_no_fault_and_line_ends_are_no_messages(house):
-    daemon = await house(Limits(frame_s=0.1))
+    daemon = await house(GuestLimits(frame_s=0.1))
     client = await daemon.unix()
     client.writer.write(b"\n")
     await asyncio.sleep(0.3)
@@ -176,7 +176,7 @@ async def test_silence_between_messages_is_no_fault_and_line_ends_are_no_message
 
 
 async def test_who_stops_reading_is_dropped_and_the_others_notice_nothing(house):
-    daemon = await house(Limits(unread=50_000, unread_s=0.3, rate=1e6, burst=1e6))
+    daemon = await house(GuestLimits(unread=50_000, unread_s=0.3, rate=1e6, burst=1e6))
     async def long(prompt): return "x" * 20_000
     witness, deaf = await daemon.unix(), await daemon.unix()
     daemon.model = long
@@ -193,7 +193,7 @@ async def test_who_stops_reading_is_dropped_and_the_others_notice_nothing(house)
 
 
 async def test_too_many_of_everything_is_refused_in_a_sentence(house):
-    daemon = await house(Limits(guests=3, asked=2), port=0)
+    daemon = await house(GuestLimits(guests=3, asked=2), port=0)
     gate = asyncio.Event()
     async def waits(prompt):
         await gate.wait()
@@ -216,7 +216,7 @@ async def test_too_many_of_everything_is_refused_in_a_sentence(house):
 
 async def test_who_only_opens_connections_shuts_nobody_out(house):
     "A process of the person's own that keeps every place occupied: the window that talks stays, and one more comes in."
-    daemon = await house(Limits(guests=6))
+    daemon = await house(GuestLimits(guests=6))
     talking = await daemon.unix()
     assert (await talking.say("hello"))["status"] == "answered"
     silent = [await daemon.unix(greeted=False) for _ in range(12)]
@@ -226,7 +226,7 @@ async def test_who_only_opens_connections_shuts_nobody_out(house):
 
 
 async def test_strangers_on_the_port_have_little_room_and_little_time(house):
-    daemon = await house(Limits(strangers=2, hello_s=0.2), port=0)
+    daemon = await house(GuestLimits(strangers=2, hello_s=0.2), port=0)
     async def stranger(): return Client(*await asyncio.open_connection("127.0.0.1", daemon.port))
     silent = [await stranger() for _ in range(2)]
     await asyncio.sleep(0.05)
@@ -242,7 +242,7 @@ async def test_strangers_on_the_port_have_little_room_and_little_time(house):
 
 async def test_long_messages_are_read_one_at_a_time_and_each_gives_its_place_back(house):
     "Also one that ends in the middle, or cannot be understood: else nobody could send a long one any more."
-    daemon = await house(Limits(big_frames=1, big_chars=1000, frame_s=5.0))
+    daemon = await house(GuestLimits(big_frames=1, big_chars=1000, frame_s=5.0))
     long = "what is due? " * 300
     one, other = await daemon.unix(), await daemon.unix()
     for client in (one, other, one): assert (await client.say(long))["status"] == "answered"
@@ -258,7 +258,7 @@ async def test_long_messages_are_read_one_at_a_time_and_each_gives_its_place_bac
 
 
 async def test_who_cannot_be_understood_is_told_so_often_and_then_let_go(house):
-    daemon = await house(Limits(mistakes=3))
+    daemon = await house(GuestLimits(mistakes=3))
     client = await daemon.unix()
     for _ in range(5): client.raw(frame_message({"type": "NONSENSE"}))
     told = await client.rest()
@@ -270,7 +270,7 @@ async def test_who_cannot_be_understood_is_told_so_often_and_then_let_go(house):
 
 
 async def test_who_takes_nothing_of_its_answers_for_long_is_let_go_however_much_room_there_is(house):
-    daemon = await house(Limits(unread=1 << 30, unread_s=0.3, rate=1e6, burst=1e6, asked=1000))
+    daemon = await house(GuestLimits(unread=1 << 30, unread_s=0.3, rate=1e6, burst=1e6, asked=1000))
     async def long(prompt): return "x" * 20_000
     reading, deaf = await daemon.unix(), await daemon.unix()
     daemon.model = long
@@ -292,7 +292,7 @@ def test_whatever_half_of_a_character_stands_in_an_answer_it_is_framed(message):
 
 async def test_a_stranger_who_sends_one_blank_after_the_other_has_no_more_time(house):
     "Each blank began the time anew: 4,096 of them, one every few seconds, kept a place for hours."
-    daemon = await house(Limits(hello_s=0.3), port=0)
+    daemon = await house(GuestLimits(hello_s=0.3), port=0)
     dripping = Client(*await asyncio.open_connection("127.0.0.1", daemon.port))
     async def drip():
         while True:
@@ -304,7 +304,7 @@ async def test_a_stranger_who_sends_one_blank_after_the_other_has_no_more_time(h
 
 
 async def test_floods_are_slowed_and_cost_the_others_little(house):
-    daemon = await house(Limits(rate=200, burst=50))
+    daemon = await house(GuestLimits(rate=200, burst=50))
     witness, flood = await daemon.unix(), await daemon.unix()
     flood.writer.write(frame_message("(:TYPE :EVENT :PAYLOAD (:ACTION :HEALTH-CHECK))") * 20_000)
     for _ in range(10): assert (await witness.say("hello"))["status"] == "answered"
@@ -371,7 +371,7 @@ async def test_before_the_handshake_nothing_is_heard(house, more):
 
 
 async def test_the_port_leaves_room_for_the_person(house):
-    daemon, gate = await house(Limits(guests=6, turns=4), port=0), asyncio.Event()
+    daemon, gate = await house(GuestLimits(guests=6, turns=4), port=0), asyncio.Event()
     async def waits(prompt):
         if "program" in prompt: await gate.wait()
         return "done"
@@ -589,7 +589,7 @@ async def test_a_form_of_words_is_no_yes_on_the_port(house, form, done):
 @pytest.mark.slow
 @pytest.mark.parametrize("effect", ["canary", "org-capture", "system"])
 async def test_no_frame_runs_what_it_carries(house, tmp_path, effect):
-    daemon = await house(Limits(rate=1e6, burst=1e6, asked=10_000, mistakes=10_000), port=0)
+    daemon = await house(GuestLimits(rate=1e6, burst=1e6, asked=10_000, mistakes=10_000), port=0)
     await daemon.agent.close()
     daemon.agent = agent = await booted(tmp_path / "other" if (tmp_path / "other").mkdir() is None else tmp_path)
     for client in (await daemon.unix(), await daemon.tcp()):
@@ -700,7 +700,7 @@ async def test_a_reload_waits_for_turns_keeps_codes_and_locks_effects_on_broken_
 
 
 async def test_a_turn_that_takes_long_keeps_nobody_waiting_for_a_reload(house):
-    daemon, begun, let = await house(Limits(reload_s=0.05)), asyncio.Event(), asyncio.Event()
+    daemon, begun, let = await house(GuestLimits(reload_s=0.05)), asyncio.Event(), asyncio.Event()
     async def slow(prompt):
         if "think long" not in prompt: return "at once"
         begun.set()

@@ -19,7 +19,7 @@ from passepartout.skillfiles.skillfolders import SkillFolder, read_whole
 from passepartout.skillfiles.skilljail import JailLimits, SkillDied, SkillProcess, test_skill as run_tests
 from passepartout.skillfiles.skillpage import SkillPage, read_skill
 from passepartout.skills import Skill, SkillError
-from passepartout.tangling.sourceblocks import Line
+from passepartout.tangling.sourceblocks import CodeLine
 from passepartout.verify import judge
 from waits import wait_for
 
@@ -39,7 +39,7 @@ ANSWER = {"type": "REQUEST", "payload": {"action": "message", "text": "hello"}}
 
 def unchecked(code: str, name: str = "evil", *, mandatory: bool = False, permissions=("gate", "arguments")) -> SkillPage:
     "A page whose code nobody looked at."
-    lines = tuple(Line(text, i) for i, text in enumerate(code.split("\n"), 1))
+    lines = tuple(CodeLine(text, i) for i, text in enumerate(code.split("\n"), 1))
     tests = tuple(line.split("(")[0][4:] for line in code.split("\n") if line.startswith("def test_"))
     return SkillPage(Path(f"{name}.md"), "0" * 64, name, 100.0, (), permissions, "", mandatory, "", b"", lines, (), ("gate",), tests)
 

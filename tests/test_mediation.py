@@ -21,7 +21,7 @@ from passepartout.agent import Agent
 from passepartout.edits import FileEdit
 from passepartout.conditions import GateError, PassepartoutError, PipelineError, handler_bind, invoke_restart
 from passepartout.daemon import Daemon
-from passepartout.serving.guests import Limits
+from passepartout.serving.guests import GuestLimits
 from passepartout.loop import heartbeat_start, loop_process, process_signal, stimulus_inject
 from passepartout.messages import PERSON, Action, Allowed, ApprovalRequired, Label, Rejected, Signal
 from passepartout.perceive import receive
@@ -280,7 +280,7 @@ async def by_daemon(agent, signal):
     "Over the socket of a daemon, as a frame; one connection for all that a test sends."
     if not hasattr(agent, "line"):
         ours, theirs = socket.socketpair()
-        daemon = Daemon(limits=Limits(rate=1e9, burst=1e9, mistakes=10**9), stream=io.StringIO())
+        daemon = Daemon(limits=GuestLimits(rate=1e9, burst=1e9, mistakes=10**9), stream=io.StringIO())
         daemon.agent = agent
         agent.line = *await asyncio.open_connection(sock=theirs), asyncio.create_task(daemon.receive(*await asyncio.open_connection(sock=ours)))
         await read_framed_message(agent.line[0])

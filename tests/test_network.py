@@ -11,11 +11,11 @@ from passepartout.redaction.secrets import Secret, Vault
 from passepartout.settings import load_settings
 from passepartout.tools import ToolContext, ToolError
 from passepartout.net.pagetext import page_text
-from passepartout.toolbelt.web import Reader, web_tool
+from passepartout.toolbelt.web import PageReader, web_tool
 from passepartout.net import webclient
 from passepartout.net.endpoints import HttpFailed
 from passepartout.net.httpclient import Http
-from passepartout.net.webclient import Limits, Unpacker, WebFailed, get
+from passepartout.net.webclient import FetchLimits, Unpacker, WebFailed, get
 
 PRIVATE = ["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"]
 PRIVATE6 = ["::/128", "::1/128", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "2001:db8::/32", "2002::/16", "2001::/32", "100::/64", "64:ff9b:1::/48"]
@@ -108,7 +108,7 @@ LOCAL = ["127.0.0.1"]
 async def test_a_page_is_read_from_the_judged_number_and_nothing_else_goes_along(monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"): monkeypatch.setenv(name, "http://127.0.0.1:9")
     async with serving(answering(set_cookie="a=b")) as (port, seen):
-        reader = Reader(resolve=leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))
+        reader = PageReader(resolve=leading(LOCAL), permitted=frozenset({("127.0.0.1", port)}))
         for _ in range(2): where, answer = await reader.read(site(port))
     assert answer.text == "hello" and f"host: site.example:{port}" in seen[1].lower()
     assert not [line for line in seen[1].lower().splitlines() if line.startswith(("cookie", "authorization", "proxy"))]
@@ -117,7 +117,7 @@ async def test_a_page_is_read_from_the_judged_number_and_nothing_else_goes_along
 @pytest.mark.parametrize("numbers", [LOCAL, ["93.184.215.14", "10.0.0.1"], ["::1"], ["::ffff:127.0.0.1"], ["169.254.169.254"], ["fe80::1"], ["100.64.1.1"], ["64:ff9b::7f00:1"], ["fe80::1%lo"]])
 async def test_a_name_that_leads_inside_is_refused_before_anything_is_sent(numbers):
     async with serving(answering()) as (port, seen):
-        with pytest.raises((AddressRefused, ValueError)): await Reader(resolve=leading(numbers)).read(site(port))
+        with pytest.raises((AddressRefused, ValueError)): await PageReader(resolve=leading(numbers)).read(site(port))
     assert seen == []
 
 
@@ -125,21 +125,21 @@ async def test_rebinding_changes_nothing():
     "The first answer is judged, and is the one that is used; a second look-up that leads elsewhere is judged as well."
     async with serving(answering("302 Found", location="/b")) as (port, seen):
         resolve = leading(LOCAL, ["10.0.0.1"])
-        with pytest.raises(AddressRefused, match="10.0.0.1"): await Reader(resolve=resolve, permitted=frozenset({("127.0.0.1", port)})).read(site(port))
+        with pytest.raises(AddressRefused, match="10.0.0.1"): await PageReader(resolve=resolve, permitted=frozenset({("127.0.0.1", port)})).read(site(port))
     assert len(seen) == 1 and resolve.asked == ["site.example", "site.example"]
 
 
 @pytest.mark.parametrize("location", thinned(["http://127.0.0.1/", "http://[::1]/", "http://2130706433/", "http://localhost/", "//169.254.169.254/latest", "file:///etc/passwd", "http://other.example/", "http://site.example@10.0.0.1/", "ftp://site.example/", "http://[::ffff:10.0.0.1]/", "http:\\\\10.0.0.1\\"], 4))
 async def test_a_redirect_inside_or_elsewhere_is_not_followed(location):
     async with serving(answering("302 Found", location=location)) as (port, seen):
-        with pytest.raises((AddressRefused, WebFailed)): await Reader(resolve=leading(LOCAL), permitted=frozenset({("127.0.0.1", port)})).read(site(port))
+        with pytest.raises((AddressRefused, WebFailed)): await PageReader(resolve=leading(LOCAL), permitted=frozenset({("127.0.0.1", port)})).read(site(port))
     assert len(seen) == 1
 
 
 @pytest.mark.slow
 async def test_redirects_end():
     async with serving(answering("302 Found", location="/again")) as (port, seen):
-        with pytest.raises(WebFailed, match="redirected more than"): await Reader(resolve=leading(LOCAL), permitted=frozenset({("127.0.0.1", port)})).read(site(port))
+        with pytest.raises(WebFailed, match="redirected more than"): await PageReader(resolve=leading(LOCAL), permitted=frozenset({("127.0.0.1", port)})).read(site(port))
     assert len(seen) == 6
 
 
@@ -182,7 +182,7 @@ BOMB = gzip.compress(b"\0" * 20_000_000)
 async def test_no_answer_costs_more_than_it_may(handler, message):
     async with serving(handler) as (port, _):
         seconds = 0.4 if "in time" in message else 30          # on a busy machine, what is too long may also take that long
-        with pytest.raises(WebFailed, match=message): await get(site(port), "127.0.0.1", limits=Limits(seconds=seconds, received=500_000, unpacked=1_000_000))
+        with pytest.raises(WebFailed, match=message): await get(site(port), "127.0.0.1", limits=FetchLimits(seconds=seconds, received=500_000, unpacked=1_000_000))
 
 
 @pytest.mark.parametrize("step", [1, 7, 1000])
@@ -199,7 +199,7 @@ async def test_tiny_pieces_hold_up_nobody():
         status_code, headers = 200, {"content-type": "text/plain"}
         async def aiter_raw(self):
             for _ in range(10_000): yield b"x"
-    others, reading = 0, asyncio.ensure_future(webclient._answer(Flood(), Limits()))
+    others, reading = 0, asyncio.ensure_future(webclient._answer(Flood(), FetchLimits()))
     while not reading.done(): others += 1; await asyncio.sleep(0)
     assert len(reading.result().body) == 10_000 and others >= 30
 
@@ -299,7 +299,7 @@ async def test_a_secret_goes_to_its_host_and_not_along_a_redirect():
         if "/a " in request: await answering("302 Found", location="http://docs.example/b")(writer, request)
         else: await answering()(writer, request)
     async with serving(handler) as (port, seen):
-        reader = Reader(["docs.example"], vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port), ("127.0.0.1", 80), ("site.example", port)}))
+        reader = PageReader(["docs.example"], vault, leading(LOCAL), permitted=frozenset({("127.0.0.1", port), ("127.0.0.1", 80), ("site.example", port)}))
         with pytest.raises(WebFailed): await reader.read(site(port), "Bearer {{secret:A}}")          # nobody listens on port 80: what counts is what the first one saw
         assert "authorization: bearer value-1234-xyz" in seen[0].lower()
         with pytest.raises(AddressRefused): await reader.read(site(port), "Bearer literal-value")
@@ -308,7 +308,7 @@ async def test_a_secret_goes_to_its_host_and_not_along_a_redirect():
 
 
 async def test_the_tool_takes_nothing_but_what_the_gate_read():
-    tool = web_tool(Reader(resolve=leading(LOCAL)))
+    tool = web_tool(PageReader(resolve=leading(LOCAL)))
     for resources in ({}, {"url": "https://example.org/"}):
         with pytest.raises(ToolError): await tool.body("https://example.org/", context=ToolContext(resources))
 
@@ -375,9 +375,9 @@ async def test_a_host_that_nobody_allowed_asks_and_shows_what_leaves(tmp_path):
 
 
 def reader_at(port):
-    "A `Reader` in which one thing differs: the port, which is that of a test's own server."
-    class Here(Reader):
-        async def once(self, address, headers): return await Reader.once(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
+    "A `PageReader` in which one thing differs: the port, which is that of a test's own server."
+    class Here(PageReader):
+        async def once(self, address, headers): return await PageReader.once(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
     return Here
 
 
@@ -428,7 +428,7 @@ async def test_a_long_page_is_read_on_as_told_and_odd_places_to_begin_are_answer
 def test_what_permits_loopback_cannot_be_set(tmp_path):
     found = load_settings(environ={"HOME": str(tmp_path), "PASSEPARTOUT_ALLOWED_HOSTS": "127.0.0.1, localhost"})
     assert not any("permitted" in name for name in found.__dataclass_fields__)
-    reader = Reader(found.allowed_hosts)
+    reader = PageReader(found.allowed_hosts)
     assert reader.permitted == frozenset()
     with pytest.raises(AddressRefused): reader.onward(read_address("https://example.org/"), "https://127.0.0.1/")
 
@@ -454,8 +454,8 @@ async def test_a_redirect_does_not_lead_past_the_rules_of_the_person(tmp_path, m
         writer.write(b"HTTP/1.1 " + head + b"\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
     async with serving(handler) as (port, seen):
         async def numbers(self, address): return ["127.0.0.1"]
-        async def once(self, address, headers, real=Reader.once): return await real(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
-        monkeypatch.setattr(Reader, "numbers", numbers); monkeypatch.setattr(Reader, "once", once)
+        async def once(self, address, headers, real=PageReader.once): return await real(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
+        monkeypatch.setattr(PageReader, "numbers", numbers); monkeypatch.setattr(PageReader, "once", once)
         agent = await booted(tmp_path, fetching("http://site.example/go"), allowed_hosts=["site.example"], permissions={"web-fetch": "allow"})
         reply = await agent.handle("what does http://site.example/go say?")
         assert [request.split()[1] for request in seen] == asked and not reply.approvals

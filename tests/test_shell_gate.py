@@ -19,7 +19,7 @@ from passepartout.shell.sandbox import environment, find_bubblewrap
 from passepartout.shell.installed import pinned
 from passepartout.shell.values import _awk, _sed
 from passepartout.shell.plain import plain_script
-from passepartout.shell.reader import Reader, all_used
+from passepartout.shell.reader import CommandReader, all_used
 from passepartout.shell.script import BUILTINS, Redirect, Script, script_text
 from passepartout.shell.syntax import _statements, read_script
 from passepartout.shell.table import lookup, table
@@ -82,7 +82,7 @@ def test_without_a_tree_a_text_means_what_it_means_with_one():
     for _ in range(12_000):
         text = "".join(made.choice(SPLIT) + made.choice(("", " ", " ")) for _ in range(made.randint(1, 8))).strip(" \t\n")
         if (plain := plain_script(text)) is None: continue
-        reader = Reader(text.encode(), Places([]), {})
+        reader = CommandReader(text.encode(), Places([]), {})
         try:
             _statements(reader, tree_of(reader.source).children)
             all_used(reader)

@@ -12,7 +12,7 @@ from passepartout.shell.harm import ASK, DENY, READ
 from passepartout.shell.judge import judge_command
 from passepartout.shell.single import judge_late
 from passepartout.shell.values import _sed
-from passepartout.shell.run import Limits, Running, answer, open_script, run_script
+from passepartout.shell.run import RunLimits, Running, answer, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.shell.script import Script, script_text
 from passepartout.toolbelt.commandrun import judge_again
@@ -44,7 +44,7 @@ def run(text, roots, again=None):
     judged = judge_command(text, roots, HOME)
     assert judged.level == READ, (text, judged.reasons)
     opened = open_script(judged.script, roots, reads=True)
-    try: return asyncio.run(run_script(opened.script, roots, opened.files, wrap=find_bubblewrap(), writable=False, limits=Limits(wall_s=120), again=again or judge_again(roots, Watch(roots))))
+    try: return asyncio.run(run_script(opened.script, roots, opened.files, wrap=find_bubblewrap(), writable=False, limits=RunLimits(wall_s=120), again=again or judge_again(roots, Watch(roots))))
     finally: opened.close()
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import thinned
 from passepartout.confinement.resources import Root
-from passepartout.shell.run import Limits, Running, ShellError, open_script, readable, run_script
+from passepartout.shell.run import RunLimits, Running, ShellError, open_script, readable, run_script
 from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
 from passepartout.shell.script import Pipeline, Redirect, Script, Simple
 from waits import away
@@ -120,7 +120,7 @@ def test_scripts_do_what_bash_does(tmp_path_factory, what):
     env = {"PATH": "/usr/bin:/bin", "HOME": str(top), "LANG": "C.UTF-8", "TOP": str(theirs)}
     expected = subprocess.run(["/usr/bin/bash", "-c", as_bash(what)], cwd=theirs, stdin=subprocess.DEVNULL, capture_output=True, env=env, timeout=60)
     root = Root(ours)
-    try: found = run(root, what, BARE, limits=Limits(output=10**7))
+    try: found = run(root, what, BARE, limits=RunLimits(output=10**7))
     finally: root.close()
     assert (found.status, found.stdout.replace(bytes(ours), b"TOP")) == (expected.returncode, expected.stdout.replace(bytes(theirs), b"TOP"))
     assert bool(found.stderr) == bool(expected.stderr) or b"Killed" in expected.stderr
@@ -133,40 +133,40 @@ def test_scripts_do_what_bash_does(tmp_path_factory, what):
 @BOTH
 def test_time(opened_memex, wrap):
     mark = f"1000.{os.getpid()}1"
-    found = run(opened_memex[1], script(sh(f"setsid sleep {mark} & sleep {mark} & sleep {mark}")), wrap, limits=Limits(wall_s=0.5))
+    found = run(opened_memex[1], script(sh(f"setsid sleep {mark} & sleep {mark} & sleep {mark}")), wrap, limits=RunLimits(wall_s=0.5))
     assert (found.status, found.ended) == (None, "time")
     assert gone(mark)
 
 
 @BOTH
 def test_output_is_cut_and_counted_and_a_flood_ended(opened_memex, wrap):
-    found = run(opened_memex[1], script(cmd("head", "-c", "1000000", "/dev/zero")), wrap, limits=Limits(output=1000))
+    found = run(opened_memex[1], script(cmd("head", "-c", "1000000", "/dev/zero")), wrap, limits=RunLimits(output=1000))
     assert (found.status, found.kept, found.cut) == (0, 1000, 999_000)
-    found = run(opened_memex[1], script(sh("yes >&2")), wrap, limits=Limits(flood=1 << 20))
-    assert found.ended == "output" and found.kept <= Limits().output
+    found = run(opened_memex[1], script(sh("yes >&2")), wrap, limits=RunLimits(flood=1 << 20))
+    assert found.ended == "output" and found.kept <= RunLimits().output
 
 
 @pytest.mark.slow
 @BOTH
 def test_memory_of_one_and_of_all(opened_memex, wrap):
-    found = run(opened_memex[1], script(sh("x=$(head -c 300000000 /dev/zero | tr '\\0' x); echo ${#x}")), wrap, limits=Limits(memory=100 << 20))
+    found = run(opened_memex[1], script(sh("x=$(head -c 300000000 /dev/zero | tr '\\0' x); echo ${#x}")), wrap, limits=RunLimits(memory=100 << 20))
     assert found.ended == "memory" or found.status not in (0, None) and not found.stdout
     many = "for i in 1 2 3 4 5 6; do (x=$(head -c 30000000 /dev/zero | tr '\\0' x); sleep 30) & done; wait"
-    assert run(opened_memex[1], script(sh(many)), wrap, limits=Limits(memory=100 << 20)).ended == "memory"
+    assert run(opened_memex[1], script(sh(many)), wrap, limits=RunLimits(memory=100 << 20)).ended == "memory"
 
 
 @pytest.mark.slow
 @BOTH
 def test_processes(opened_memex, wrap):
     mark = f"1000.{os.getpid()}2"
-    found = run(opened_memex[1], script(sh(f"for i in $(seq 200); do sleep {mark} & done; wait")), wrap, limits=Limits(processes=40, wall_s=20))
+    found = run(opened_memex[1], script(sh(f"for i in $(seq 200); do sleep {mark} & done; wait")), wrap, limits=RunLimits(processes=40, wall_s=20))
     assert found.ended == "processes" or b"fork" in found.stderr or found.ended == "time"
     assert found.ended in ("processes", "") and gone(mark)
 
 
 @BOTH
 def test_file_size_and_open_files(opened_memex, wrap):
-    found = run(opened_memex[1], script(cmd("head", "-c", "5000000", "/dev/zero", redirects=(Redirect(1, "write", "big"),))), wrap, limits=Limits(file_size=1_000_000))
+    found = run(opened_memex[1], script(cmd("head", "-c", "5000000", "/dev/zero", redirects=(Redirect(1, "write", "big"),))), wrap, limits=RunLimits(file_size=1_000_000))
     assert found.status == 128 + signal.SIGXFSZ and (opened_memex[0] / "big").stat().st_size == 1_000_000
     assert run(opened_memex[1], script(sh("ulimit -n; ulimit -c")), wrap).text.split() == ["256", "0"]
 
@@ -174,7 +174,7 @@ def test_file_size_and_open_files(opened_memex, wrap):
 @pytest.mark.slow
 @BOTH
 def test_processor_time(opened_memex, wrap):
-    assert run(opened_memex[1], script(sh("while :; do :; done")), wrap, limits=Limits(cpu_s=1)).status in (128 + signal.SIGXCPU, 128 + signal.SIGKILL)
+    assert run(opened_memex[1], script(sh("while :; do :; done")), wrap, limits=RunLimits(cpu_s=1)).status in (128 + signal.SIGXCPU, 128 + signal.SIGKILL)
 
 
 # What goes wrong -----------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def test_redirections_open_what_was_cleared_and_nothing_put_in_its_place(opened_
 
 def test_messages_from_inside_are_not_believed(opened_memex):
     async def play(*said):
-        running = Running(script(cmd("true")), (), Limits())
+        running = Running(script(cmd("true")), (), RunLimits())
         try:
             running.attend()
             for message in said: running.theirs.send(message); running.hear()
@@ -279,7 +279,7 @@ def test_a_killed_agent_leaves_no_child(opened_memex, wrap, tmp_path):
     program = textwrap.dedent(f"""
         import asyncio
         from passepartout.confinement.resources import Root
-        from passepartout.shell.run import run_script, Limits
+        from passepartout.shell.run import run_script, RunLimits
         from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
         from passepartout.shell.script import Script, Pipeline, Simple
         wrap = find_bubblewrap() if {wrap.works} else Bubblewrap(problem="no")
@@ -299,7 +299,7 @@ def test_a_sandbox_that_is_ended_before_it_has_named_its_first_process_leaves_no
     slow = tmp_path / "bwrap"                                     # bubblewrap between making that process and telling it to go on
     slow.write_text(f"#!/bin/sh\nsleep 1000.{os.getpid()}6 &\nwait\n")
     slow.chmod(0o755)
-    assert run(opened_memex[1], script(cmd("echo")), Bubblewrap(str(slow)), limits=Limits(wall_s=1.0)).ended == "time"
+    assert run(opened_memex[1], script(cmd("echo")), Bubblewrap(str(slow)), limits=RunLimits(wall_s=1.0)).ended == "time"
     assert gone(f"1000.{os.getpid()}6")
 
 

@@ -189,7 +189,33 @@ def test_code_that_nbdev_leaves_out_stands_folded_where_it_is_written(site, rend
     assert [each["source"] for each in made] == ["description", "#| folded: Imports\nimport os\n\n_all_ = [\"os\"]", "One.", page[2]["source"], "#| folded: LIMIT, one, _own\nLIMIT = 3\ndef one(): ...\ndef _own(): ...",
                                                  page[3]["source"], "#| exports: true\ndef two(): ...", "#| folded: _TABLE\n_TABLE: dict = {}", "two()"]
     assert [site.Page("01_demo.ipynb", made).mentions(name) for name in ("two", "one", "LIMIT")] == [True, False, False]          # code that is folded speaks of nothing
-    assert list(renderer.code_cell(made[1])) == ['<details class="code" data-search-exclude markdown><summary>Imports</summary>\n\n``` python\nimport os\n\n_all_ = ["os"]\n```\n\n</details>']
+    assert list(renderer.code_cell(made[1])) == ['<details class="code" data-search-exclude markdown><summary>Imports</summary>\n\n``` { .python data-search-exclude }\nimport os\n\n_all_ = ["os"]\n```\n\n</details>']
+
+
+def test_the_search_has_prose_and_what_was_printed_and_no_code(renderer):
+    "Two thirds of what a reader waited for before the first result was code."
+    import markdown
+    from material.plugins.search.plugin import Parser
+    cell = {"cell_type": "code", "source": "sought = 1", "outputs": [{"text": "printed"}]}
+    text = "## Head\n\nProse.\n\n" + "\n\n".join(renderer.code_cell(cell)) + "\n\n```python\ndef signature(): ...\n```\n\n[source](x.py){target=\"_blank\"}\n"
+    text = renderer.tidy(text, lambda target: target)
+    page = markdown.markdown(text, extensions=["attr_list", "md_in_html", "toc", "pymdownx.highlight", "pymdownx.superfences"])
+    parser = Parser()
+    parser.feed(page)
+    parser.close()
+    found = "".join("".join(section.text) for section in parser.data)
+    assert "sought" in page and ">source<" in page and not any(word in found for word in ("sought", "source")) and all(word in found for word in ("Prose", "printed", "signature"))
+
+
+def test_lists_of_names_are_not_searched(renderer, tmp_path, monkeypatch):
+    "A search for a function found the page about it, the list of all names, and each room that uses it."
+    for name in ("rooms_page", "names_page"): monkeypatch.setattr(renderer, name, lambda: "# A list\n")
+    monkeypatch.setattr(renderer.site_pages, "read_pages", dict)
+    monkeypatch.setattr(renderer.site_pages, "PROC", tmp_path)
+    (tmp_path / "made").mkdir()
+    renderer.write_pages(tmp_path / "made", [], SimpleNamespace(doc_host="", doc_baseurl=""))
+    from mkdocs.utils.meta import get_data
+    for name in ("rooms.md", "names.md"): assert get_data((tmp_path / "made" / name).read_text())[1]["search"] == {"exclude": True}
 
 
 def test_a_word_of_a_page_does_not_lead_to_the_same_word_elsewhere(site):

@@ -229,6 +229,26 @@ async def test_only_what_the_person_said_and_got_an_answer_to_is_distilled(agent
     assert [piece.line for piece in exchanges_since(agent.journal, 0)[0]] == ["Who mends roofs? → Heard t1.", "Whose roof? → Heard t8."]
 
 
+def test_what_is_too_much_for_one_evening_comes_on_the_next():
+    "More than fifty marked headings, and more than two hundred exchanges: the others counted as distilled, and nobody ever saw them."
+    from passepartout.journal import Journal
+    from passepartout.workers.scribe import marked_headings
+    note, known, seen = parse_note("".join(f"* Bee {n} :scribe:\nIt swarmed.\n" for n in range(7)), "bees.org"), (), []
+    for _ in range(4):
+        found, known = marked_headings([note], known, (), 3)
+        seen.append([piece.line.partition(":")[0] for piece in found])
+    assert seen == [["Bee 0", "Bee 1", "Bee 2"], ["Bee 3", "Bee 4", "Bee 5"], ["Bee 6"], []]
+    journal, after, said = Journal.open(":memory:"), 0, []
+    for n in range(7):
+        batch = journal.batch("main", f"t{n}")
+        batch.record("turn", {"sensor": "user-input", "text": f"Question {n}?", "origin": "person"}); batch.record("answer", {"text": "Yes.", "status": "answered"})
+        batch.commit_now()
+    for _ in range(4):
+        found, after = exchanges_since(journal, after, 3)
+        said.append([piece.line[9] for piece in found])
+    assert said == [["0", "1", "2"], ["3", "4", "5"], ["6"], []]
+
+
 def test_a_note_names_thirty_pieces_and_the_number_of_the_others():
     pieces = [Piece(f"conversation main, {n}", f"line {n}", NOTES) for n in range(33)]
     def body(*given): return note_of(*given)["payload"]["args"]["body"].splitlines()
@@ -250,7 +270,7 @@ async def test_the_scribe_goes_on_where_it_left_off_and_says_nothing_private_in_
     assert (await evening())[1] == []
     (tmp_path / "memex" / "more.org").write_text("* Wasps :scribe:\nUnder the roof.\n")
     (ask,) = (await evening())[1]
-    assert "Wasps" in ask.action and "Bees" not in ask.action and "1 pieces" in ask.reason
+    assert "Wasps" in ask.action and "Bees" not in ask.action and "1 piece)" in ask.reason
     diary.close()
     await agent.close()
 

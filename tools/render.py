@@ -67,14 +67,19 @@ def output(out: dict, as_is: bool) -> str:
     return text if as_is or not text.strip() else fenced(text, "{ .text .output }")
 
 
+# Code stands on the page and not in its search: it is two thirds of all text, and a reader would wait for it. A function is found by its heading, its signature and its prose.
+PYTHON = "{ .python data-search-exclude }"
+
+
 def code_cell(cell: dict):
     source = joined(cell["source"])
     said = dict(re.findall(r"^#\|\s*([\w-]+)(?::\s*(.*))?$", source, re.M))
     if said.get("include") == "false": return
     text = re.sub(r"^#\|.*\n?", "", source, flags=re.M).strip("\n")
+    code = fenced(text, "{ .text }" if said.get("eval") == "false" and text.startswith("$") else PYTHON)
     unsought = " data-search-exclude" * (said.get("folded") == "Imports")           # else they stand in the results before what was looked for
-    if "folded" in said: yield f"<details class=\"code\"{unsought} markdown><summary>{said['folded']}</summary>\n\n{fenced(text, 'python')}\n\n</details>"
-    elif said.get("echo") != "false" and text: yield fenced(text, "{ .text }" if said.get("eval") == "false" and text.startswith("$") else "python")
+    if "folded" in said: yield f"<details class=\"code\"{unsought} markdown><summary>{said['folded']}</summary>\n\n{code}\n\n</details>"
+    elif said.get("echo") != "false" and text: yield code
     for out in cell.get("outputs", []): yield output(out, said.get("output") == "asis")
 
 
@@ -109,6 +114,7 @@ def tidy(text: str, link) -> str:
             if re.match(item, line) and before.strip() and not re.match(item, before) and not before.startswith("  "): lines.append("")
             if line.startswith("|") and before.strip() and not before.startswith("|"): lines.append("")
             if deep := re.match(r"( +)(?=[-*+\d])", line): line = " " * (4 * ((len(deep[1]) + 1) // 2)) + line.lstrip() if len(deep[1]) < 4 else line
+            if line.startswith("[source](") and line.endswith("}"): line = line.replace("){", "){data-search-exclude ", 1)      # thousands of them, and no answer to anything
             line = re.sub(r"(\]\(<?)([^)\s>]+)", lambda m: m[1] + link(m[2]), line)
             line = re.sub(r"(\b(?:href|src)=\")([^\"]+)", lambda m: m[1] + link(m[2]), line)
         lines.append(line)
@@ -192,6 +198,9 @@ def part_of(notebook: str) -> str:
     return max(((len(start), part) for part, starts in PARTS for start in starts if name.startswith(start)), default=(0, LAST))[1]
 
 
+FIRST = "The rooms: what moves"
+
+
 def rooms_page() -> str:
     "The map: which part uses which, drawn, and each room with what it uses and who uses it."
     known, short = drawn_rooms(), lambda part: part.removeprefix("The rooms: ")
@@ -200,12 +209,12 @@ def rooms_page() -> str:
     many = {}
     for name, room in known.items():
         for other in room["uses"]:
-            if of[other] != of[name]: many[of[name], of[other]] = many.get((of[name], of[other]), 0) + 1
-    drawn = [f'  p{parts.index(a)} -->|{count}| p{parts.index(b)}' for (a, b), count in sorted(many.items(), key=lambda i: (parts.index(i[0][0]), parts.index(i[0][1]))) if count >= 12]
-    boxes = [f'  p{n}["{short(part)}: {(count := sum(1 for p in of.values() if p == part))} room{"s" * (count != 1)}"]' for n, part in enumerate(parts) if part in of.values()]
+            if of[other] not in (of[name], FIRST): many[of[name], of[other]] = many.get((of[name], of[other]), 0) + 1
+    drawn = [f'  p{parts.index(a)} --> p{parts.index(b)}' for (a, b), count in sorted(many.items(), key=lambda i: (parts.index(i[0][0]), parts.index(i[0][1]))) if count >= 12]
+    boxes = [f'  p{n}["{short(part)}: {(count := sum(1 for p in of.values() if p == part))} room{"s" * (count != 1)}"]' for n, part in enumerate(parts) if any(part in pair for pair, count in many.items() if count >= 12)]
     text = ["# The map of the rooms", "*Drawn from the imports of the modules when this site was built*{ .lead }",
             f"There are {len(known)} rooms. One may use only rooms above it, and a test holds that order, so what you read from top to bottom never depends on what comes later. "
-            "The diagram has an arrow where a part uses another at least a dozen times.", "``` mermaid\nflowchart TD\n" + "\n".join(boxes + drawn) + "\n```"]
+            f"The diagram has an arrow where a part uses another at least a dozen times. All of them use *{short(FIRST)}*, which is left out: its arrows would hide the others.", "``` mermaid\nflowchart TD\n" + "\n".join(boxes + drawn) + "\n```"]
     used = {name: [other for other, room in known.items() if name in room["uses"]] for name in known}
     there = lambda name: f"[{name.split('/')[-1]}]({md_name(known[name]['notebook'])})"
     for part in parts:
@@ -297,6 +306,9 @@ def browser_files(folder: Path) -> None:
 
 # The command ----------------------------------------------------------------------------------------------------------
 
+UNSOUGHT = "---\nsearch: {exclude: true}\n---\n"          # lists of what stands elsewhere: a search would find each name once more
+
+
 def write_pages(source: Path, pages: list, config, drawn: bool = True) -> list:
     "Put the Markdown of all pages below `source`, and those that are drawn from the code; returns the navigation."
     base = (config.doc_host.rstrip("/") + config.doc_baseurl.rstrip("/") + "/") if config.doc_host else ""
@@ -311,7 +323,7 @@ def write_pages(source: Path, pages: list, config, drawn: bool = True) -> list:
         target.write_text(markdown_of(name, cells, linker(name, headings, base)), encoding="utf-8")
         nav.setdefault(part_of(name), []).append(md_name(name))
     for name, write in made.items() if drawn else ():
-        (source / name).write_text(write(), encoding="utf-8")
+        (source / name).write_text(UNSOUGHT + write(), encoding="utf-8")
         nav.setdefault(part_of(name.removesuffix(".md")), []).append(name)
     for path in site_pages.PROC.rglob("*"):
         if path.is_file() and path.suffix in (".svg", ".png", ".jpg", ".gif"):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from posixpath import basename, splitext
 from typing import Any
 
-from .budget import Counter, Line, Sight, fit, utf8_bound
+from .budget import Counter, ViewLine, Sight, fit, utf8_bound
 from ..indexing.entries import LEADS_THERE, link_names
 from ..indexing.finding import lineage, note_text, own_tags
 from ..indexing.index import Index
@@ -49,20 +49,20 @@ class Focus(NamedTuple):
 # %% ../../nbs/awareness/08p_fovea.ipynb #7b87bc76
 SECTIONS = (("below", "BELOW IT"), ("beside", "BESIDE IT"), ("linked", "LINKED WITH IT"), ("similar", "SIMILAR TO IT"))
 
-def by_nearness(focus: Focus, most: int, local: bool, count: Counter = utf8_bound) -> Iterator[Line]:
+def by_nearness(focus: Focus, most: int, local: bool, count: Counter = utf8_bound) -> Iterator[ViewLine]:
     "The lines of a focus, the most important first: heading, what is above, half of the room for the body, what is near, the rest of the body."
-    yield Line((0,), f"IN FOCUS: {focus.head}", focus.private)
+    yield ViewLine((0,), f"IN FOCUS: {focus.head}", focus.private)
     if above := [m for m in focus.above if local or not m.private]:
-        yield Line((1,), "PART OF: " + " › ".join([m.text for m in above]), any(m.private for m in above))
+        yield ViewLine((1,), "PART OF: " + " › ".join([m.text for m in above]), any(m.private for m in above))
     body, used, n = focus.body.strip("\n").split("\n") if focus.body.strip() else [], 0, 0
     while n < len(body) and (used := used + count(body[n] + "\n")) <= most // 2:
-        yield Line((2, n), body[n], focus.private)
+        yield ViewLine((2, n), body[n], focus.private)
         n += 1
     for place, (name, title) in enumerate(SECTIONS, 3):
         shown = [m for m in getattr(focus, name) if local or not m.private]
         for row, mention in enumerate(shown):
-            yield Line((place, row), f"{title}:\n- {mention.text}" if not row else f"- {mention.text}", mention.private)
-    for n in range(n, len(body)): yield Line((2, n), body[n], focus.private)
+            yield ViewLine((place, row), f"{title}:\n- {mention.text}" if not row else f"- {mention.text}", mention.private)
+    for n in range(n, len(body)): yield ViewLine((2, n), body[n], focus.private)
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #e6b9ff82
 def foveal_view(focus: Focus | None, most: int, *, local: bool = False, count: Counter = utf8_bound) -> Sight:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from heapq import merge
 
-from .budget import Counter, Line, Sight, fit, utf8_bound
+from .budget import Counter, ViewLine, Sight, fit, utf8_bound
 from ..indexing.entries import OPEN, OUT_OF_SIGHT
 from ..indexing.index import Index
 from ..oneline import short_line
@@ -69,7 +69,7 @@ def index_tops(index: Index, file: int, path: str, private: tuple[str, ...], dep
 WEIGHTS = (1, 4, 16)
 EACH = 20
 
-def by_weight(files: Iterable[Glimpse], local: bool, depth: int = 2) -> Iterator[Line]:
+def by_weight(files: Iterable[Glimpse], local: bool, depth: int = 2) -> Iterator[ViewLine]:
     "The lines of all files, the most important first. Without `local` nothing private is among them."
     newest = sorted(files, key=lambda f: (-f.changed, f.path))
     level_turns = lambda level: ((WEIGHTS[min(level, 2)] * (n + 1), n, level) for n in range(len(newest)))
@@ -77,7 +77,7 @@ def by_weight(files: Iterable[Glimpse], local: bool, depth: int = 2) -> Iterator
         file = newest[n]
         tops = [top for top in file.tops(level) if top.depth == level and (local or not top.private)]
         for top in sorted(tops, key=lambda t: (not t.open, t.place))[:EACH]:
-            yield Line((file.path, top.place), f"{'  ' * level}- {top.text}", top.private)
+            yield ViewLine((file.path, top.place), f"{'  ' * level}- {top.text}", top.private)
 
 # %% ../../nbs/awareness/08o_periphery.ipynb #36326e4c
 MORE = "(There is more in the notes; org-find looks through all of them.)"

@@ -156,7 +156,7 @@ def sentence(error: Exception) -> str:
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #83fdd751
 def place_of(error: BaseException) -> str:
-    "Where in this version of the program an error began, and of which kind it was. Of one that was raised from another, it is the other that counts."
+    "Where in this version of the program an error began, and of which kind it was. Where one error was raised from another, the other counts."
     while error.__cause__ is not None: error = error.__cause__
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(last.filename).stem}.{last.name}, line {last.lineno}, version {__version__}"

@@ -62,7 +62,7 @@ def _markdown_change(outline: Outline, add: Sequence[str], remove: Sequence[str]
     if len(found) > 1: raise RewriteError(f"{outline.file} has its tags in {len(found)} places; change them by hand. Nothing was changed.")
     named, value = found[0], (found[0][2] or "").strip()
     below = _ITEMS.match(text, named.end(), front.end(1))
-    if not value and below: return _list_change(text, named, below, add, remove)
+    if not value and below: return _list_change(text, below, add, remove)
     if not value: return *named.span(), f"{named[1]}: {_listed(add)}"
     in_brackets = _BRACKETS.fullmatch(value)
     if below or not (in_brackets or _WORDS.fullmatch(value)) or re.compile(r"\r?\n[ \t]+\S").match(text, named.end(), front.end(1)):
@@ -74,7 +74,7 @@ def _markdown_change(outline: Outline, add: Sequence[str], remove: Sequence[str]
     return *named.span(), f"{named[1]}: {written if written[:1] not in ('', '@') else _listed([*kept, *new])}"
 
 # %% ../../nbs/outline/08faa_filetags.ipynb #49073f72
-def _list_change(text: str, named: re.Match, below: re.Match, add: Sequence[str], remove: Sequence[str]) -> Change:
+def _list_change(text: str, below: re.Match, add: Sequence[str], remove: Sequence[str]) -> Change:
     "The change of a list of tags with a line for each."
     items = list(_ITEM.finditer(text, below.start() + 1, below.end()))
     kept = [item[0] for item in items if _bare(item[2]) not in remove]

@@ -18,7 +18,7 @@ from .insertions import after_quote, inserted, is_quoted, list_joined, own_end
 from .logbook import inherited, log_change, log_time, logging_of, with_note
 from ..org import Node, Outline, inside, plain_text, shown_tags
 from .rewrite import RewriteError, ending_at, facts, line_span, replaced, reread, set_property
-from .states import COOKIE, Draft, counted
+from .states import COOKIE, TextDraft, counted
 
 # %% ../../nbs/outline/08fd_moves.ipynb #b2901227
 def releveled(outline: Outline, node: Node, level: int, end: str) -> str:
@@ -179,6 +179,6 @@ def archive(outline: Outline, node: Node, archived: str | None, *, now: datetime
     place = len(there.nodes)
     for name, value in context_of(outline, node, now, where).items():
         moved = reread(outline, set_property(moved, moved.nodes[place], name, value))
-    draft = Draft(reread(outline, without(outline, node)), node.parent)
+    draft = TextDraft(reread(outline, without(outline, node)), node.parent)
     if node.level > 1 and node.parent: draft.make(*remaining(draft.outline, draft.node))
     return draft.outline.text, moved.text

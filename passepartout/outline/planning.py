@@ -44,9 +44,9 @@ def plan_change(outline: Outline, node: Node, put: tuple[str, str] | None, remov
     text = outline.text
     if node.planning is None:
         if put is None: return None
-        at, following = line_span(text, node.start)
+        at = line_span(text, node.start)[0]
         return at, at, f"{ending_at(outline, node.start)}{put[0]}: {put[1]}"
-    start, (end, following) = node.planning[0], line_span(text, node.planning[0])
+    start, end = node.planning[0], line_span(text, node.planning[0])[0]
     start += len(text[start:end]) - len(text[start:end].lstrip(" \t"))
     line = taken_out(text[start:end], (*([put[0]] if put else []), *remove))
     if line == text[start:end] and put is None: return None

@@ -30,11 +30,13 @@ def leads(outline: Outline, link: Link, file: str, paths: Sequence[str] = ()) ->
     if link.kind not in ("wiki", "text") or link.kind == "text" and find_in(outline, link.target): return False
     return nearest(outline, fold(link.target.strip("/")), file, paths)
 
+# %% ../../nbs/outline/08l_renames.ipynb #339a64d4
 def beside(outline: Outline, path: str, known: Collection[str]) -> str:
     "Which of the `known` files a path leads to from the folder of `outline`, perhaps without its ending; empty for none."
     joined = posixpath.normpath(posixpath.join(posixpath.dirname(outline.file), path))
     return next((joined + end for end in ("", ".md", ".org") if joined + end in known), "")
 
+# %% ../../nbs/outline/08l_renames.ipynb #088c75ce
 def nearest(outline: Outline, name: str, file: str, paths: Sequence[str]) -> bool:
     "Whether `file` is the nearest to `outline` of those that a folded name may mean."
     if not name or name not in ends(file): return False
@@ -93,6 +95,7 @@ def written(outline: Outline, link: Link, raw: str, before: str, file: str, new:
         if raw.startswith("./") and not path.startswith("."): path = f"./{path}"
     return re.sub(r"[ ()%#<>]", lambda sign: quote(sign[0], safe=""), path) if outline.format == "markdown" and before != "<" else path
 
+# %% ../../nbs/outline/08l_renames.ipynb #0284f9c5
 def _by_shortest(raw: str, file: str, new: str, paths: Sequence[str]) -> str:
     "The shortest name of `new` that no other file has, with an ending and folders as `raw` had them."
     stem, suffix = posixpath.splitext(new)

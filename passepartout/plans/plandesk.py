@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from ..amounts import counted
 from ..conditions import PassepartoutError
 from ..journal import JournalError
 from ..storage.journalfile import is_alive
@@ -136,7 +137,7 @@ def with_step(state: PlanState, place: int, text: str, tools: Any) -> tuple[Any,
     from passepartout.plan import read_plan
     from passepartout.plist import read_plist
     steps = list(state.written["steps"])
-    if not 1 <= place <= len(steps): raise PassepartoutError(f"The plan has {len(steps)} steps; there is no step {place}.")
+    if not 1 <= place <= len(steps): raise PassepartoutError(f"The plan has {counted(len(steps), 'step')}; there is no step {place}.")
     if place <= steps_begun(state):
         raise PassepartoutError(f"Step {place} was begun already. Only later ones can be changed; the one that stands can be tried again "
                                 "with other values, or left out.")

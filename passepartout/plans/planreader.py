@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/plans/planreader.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_STEPS', 'MOST_CALLS', 'MOST_ROUNDS', 'MOST_WORK', 'DEEPEST', 'EXAMPLES', 'LITERAL_OK', 'NEEDS', 'OF_PARAMETER',
-           'EMPTY', 'PlanError', 'Known', 'Reader', 'ExpressionReader', 'WordReader', 'ShapeReader', 'literal',
+           'EMPTY', 'PlanError', 'Known', 'StepReader', 'ExpressionReader', 'WordReader', 'ShapeReader', 'literal',
            'PlanReader', 'CallReader', 'BlockReader', 'declaration']
 
 # %% ../../nbs/plans/12ob_planreader.ipynb #97623cc8
@@ -39,7 +39,7 @@ class Known:
     shape: Any = None
 
 # %% ../../nbs/plans/12ob_planreader.ipynb #1c55ecad
-class Reader:
+class StepReader:
     "Reads the steps of one plan. `where` is the number of the step in work."
     def __init__(self, tools: ToolRegistry):
         self.tools, self.count, self.where = tools, 0, ""
@@ -72,7 +72,7 @@ NEEDS = MappingProxyType({"number": ("number",), "list": ("list",), "record": ("
 OF_PARAMETER = MappingProxyType({"string": "text", "date": "text", "integer": "number", "number": "number", "list": "list",
                                  "object": "record", "boolean": "boolean"})
 
-class ExpressionReader(Reader):
+class ExpressionReader(StepReader):
     "The part of the reader for what stands inside of steps."
     known: Callable[[Node, Mapping[str, Known], dict], Known]        # these are read on in `WordReader` and `ShapeReader`
     several: Callable[[Any], Sequence]

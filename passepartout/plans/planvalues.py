@@ -16,6 +16,7 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
+from ..amounts import counted
 from ..conditions import PassepartoutError
 from ..labels import Value, chosen_by, chosen_in, items, joined, kept_by, label_of, part, plain_data
 from ..messages import PERSON, FrozenDict, Label
@@ -113,7 +114,7 @@ def at(value: Value, place: int) -> Value:
     "An item by its place, from 1; -1 is the last. Raises `PlanStopped`."
     found = as_list(value)
     if not found or place > len(found):
-        raise PlanStopped(f"The list has {len(found)} items, so there is no item {place if place > 0 else 'at its end'}.")
+        raise PlanStopped(f"The list has {counted(len(found), 'item')}, so there is no item {place if place > 0 else 'at its end'}.")
     each = found[place - 1 if place > 0 else -1]
     return replace(each, chosen=each.chosen.join(value.chosen))
 

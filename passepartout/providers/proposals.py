@@ -102,7 +102,7 @@ TOOL_FORM = """
 
 FORM: In place of printing a property list, call the function `propose` with the proposal as its argument."""
 
-# %% ../../nbs/providers/proposals.ipynb #19dcf17e
+# %% ../../nbs/providers/proposals.ipynb #c69bab2d
 _REJECTED, _ITS_END = "\n\nPREVIOUS PROPOSAL REJECTED: ", "why it cannot be done.\n"
 _WAS = Regex(r"^It was: (\(:TYPE .*?\))\n(?=Besides: |It is called so:|One proposal at|Put that right|Propose something)", re.S | re.M)
 
@@ -114,6 +114,7 @@ def told_in_json(prompt: str) -> str:
     told = _WAS.sub(lambda was: f"It was: {as_json(was[1])}\n", told, 1).replace(CALL_FORM, "")
     return f"{before}{found}{told.replace(':EXPLANATION', '“explanation”').replace(':ARGS', '“args”')}{end}{after}"
 
+# %% ../../nbs/providers/proposals.ipynb #19dcf17e
 def as_json(printed: str) -> str:
     "A printed proposal as the JSON that stands for it; what is no call and no message is returned as it is."
     try: payload = _plainly(read_plist(printed))["payload"]

@@ -230,7 +230,7 @@ def unspoken(word: str, least: int = 16) -> bool:
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #56f5d2ae
 def no_name(value: str) -> bool:
-    "Is `value` a row of letters that no programmer would give to a variable (thirty that are not words, twenty that nobody could say), or the same joined by `-` and `_`?"
+    "Is `value` a row of letters that no programmer would give to a variable (26 in hardly more than one case, twenty that nobody could say or whose capitals come too often), or the same joined by `-` and `_`?"
     bare = value.replace("-", "").replace("_", "").rstrip("=")
     if not (bare.isascii() and bare.isalpha()) or len(bare) < 20 or len(set(bare)) < 12: return False
     changes = sum(a.isupper() != b.isupper() for a, b in zip(bare, bare[1:]))

@@ -77,12 +77,11 @@ def plainly(raw: bytes) -> bytes:
     "`raw` with plain letters and digits in place of their doubles, for code that only wants to know whether anything is in it."
     return raw.decode("utf-8", "replace").translate(_plain_letters()).encode("utf-8", "replace")
 
-# %% ../../nbs/redaction/04be_disguises.ipynb #6f9e885f
+# %% ../../nbs/redaction/04be_disguises.ipynb #0b8b9924
 def _letter_of(double: Any) -> bytes:
     "The plain letter that a match of `_DOUBLES` stands for, or a blank."
     return _plain_letters().get(ord(double[0].decode("utf-8", "replace")), " ").encode()
 
-# %% ../../nbs/redaction/04be_disguises.ipynb #0b8b9924
 def folded(raw: bytes) -> tuple[bytes, list[int]]:
     "`raw` with plain letters and digits in place of their doubles, and where each byte of that began; one more place for the end."
     return undone(_DOUBLES, raw, _letter_of)

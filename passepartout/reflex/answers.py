@@ -146,6 +146,7 @@ def when_is(request: Request, around: Surroundings) -> dict | None:
 _DUE_ASKED = Regex(r"\s(?:due|planned|scheduled)$|\b(?:deadline|due\s+date)\s+(?:of|for)\b", re.I)
 _ONESELF = Regex(r"when\s+(?:do|am|are|must|should|shall|will)\s+(?:i|we)\s", re.I)
 
+# %% ../../nbs/reflex/answers.ipynb #61b1df46
 def on_that_day(words: str, line: str, around: Surroundings, today: date) -> dict | None:
     "What is called so on the day that `words` end in; all that is on that day, if somebody asks for what they do themselves; `None` for words without a day."
     for name, span in readings(words, today):
@@ -157,6 +158,7 @@ def on_that_day(words: str, line: str, around: Surroundings, today: date) -> dic
             return tool_call("org-agenda", f"You asked when that is, {say_days(span)}", start=span.start.isoformat(), end=span.end.isoformat())
     return None
 
+# %% ../../nbs/reflex/answers.ipynb #b410d8f7
 def undated(words: str, around: Surroundings, today: date) -> dict | None:
     "That what is called so has no date; with the dates of what lies below it, if it is no task itself. `None` where nothing is called so."
     found = (*headings_called(words, around, today), *wholes_called(words, around, today))

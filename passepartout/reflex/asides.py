@@ -30,7 +30,7 @@ def clauses_of(text: str) -> list[str]:
     parts = [part.rstrip(" ,;") for part in parts_of(text.strip(), JOINT)]
     return [each for part in parts if part for each in ([part] if _QUESTION.match(part) else parts_of(part, _NEXT_CHANGE)) if each]
 
-# %% ../../nbs/reflex/asides.ipynb #28b51188
+# %% ../../nbs/reflex/asides.ipynb #200687b2
 _LISTS = frozenset(("org-agenda", "read-file"))
 _THANKS = Regex(r"(?<=[.!?])\s+(?:many\s+)?(?:thanks|thank\s+you|thx|danke)[!.]*$", re.I)
 
@@ -42,6 +42,7 @@ def changes_in(part: str, change: Callable[[str], dict | None]) -> list[str]:
 
 _ABOUT = Regex(r"\(([^():\n]{1,200}):\d{1,7}\)")
 
+# %% ../../nbs/reflex/asides.ipynb #2dfbcf6c
 def told_beside(proposal: dict | None, changes: list[dict | None]) -> dict | None:
     "A sentence that answers a question, if it is as true after the `changes`: it names where all that stands which it is about, and no change touches these files."
     payload = proposal["payload"] if proposal else {}
@@ -49,6 +50,7 @@ def told_beside(proposal: dict | None, changes: list[dict | None]) -> dict | Non
     lines, touched = payload["text"].split("\n"), {str(change["payload"]["args"].get("path", "")) for change in changes if change}
     return proposal if all(set(_ABOUT.findall(line)) - touched and not set(_ABOUT.findall(line)) & touched for line in lines) else None
 
+# %% ../../nbs/reflex/asides.ipynb #28b51188
 def aside(request: Request, change: Callable[[str], dict | None], look: Callable[[str], dict | None],
           tell: Callable[[str], dict | None] = lambda part: None) -> dict | None:
     "The plan for a sentence of changes and questions; a message about the part that is in the way; `None` for every other sentence."

@@ -229,6 +229,7 @@ def with_birth_date(line: str, around: Surroundings, today: date) -> str | None:
     days = {born.next(today) for born in known if words <= set(re.split(r"[^\w]+", fold(born.called)))} if isinstance(known, list) else set()
     return f"{line[:found.start()]}{(day := days.pop()).day}.{day.month}.{day.year}{line[found.end():]}" if len(days) == 1 else None
 
+# %% ../../nbs/reflex/birthdays.ipynb #8efcc663
 def until_birthday(request: Request, around: Surroundings) -> dict | None:
     "The days until somebody's birthday; `None` for every other sentence, and where the notes have no such birthday."
     told = how_long(request, around) if request.words[:1] == ("how",) and _THEIR_DAY.search(request.plain) else None

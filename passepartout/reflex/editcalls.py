@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 
+from ..amounts import counted
 from ..capture import word_for
 from ..lazy import Regex
 from ..org import QUIET, Node, Outline, inside
@@ -175,7 +176,7 @@ def as_item(outline: Outline, node: Node) -> str:
     sign = plain_list(outline, node) if outline.format == "markdown" else ""
     return f"{sign} " if sign else ""
 
-# %% ../../nbs/reflex/editcalls.ipynb #80860b9b
+# %% ../../nbs/reflex/editcalls.ipynb #adf96f17
 _ROWS = Regex(r"[ \t]*\|.*\|[ \t]*")
 _RULE = Regex(r"[\s|:+-]+")
 
@@ -186,6 +187,7 @@ def table_at_the_end(outline: Outline, node: Node) -> list[str]:
     while lines and _ROWS.fullmatch(lines[-1].rstrip("\r")): found.insert(0, lines.pop().rstrip("\r"))
     return [] if inside(outline.dead, below - 1) else found
 
+# %% ../../nbs/reflex/editcalls.ipynb #494176e9
 def cells_of(row: str) -> list[str]:
     "The cells of a row as they stand there."
     return row.strip().strip("|").split("|")
@@ -198,6 +200,7 @@ def as_row(text: str, table: Sequence[str]) -> str:
     wide = lambda part, cell: part.rjust(len(cell) - 2) if cell[:2] == "  " and cell.strip() and cell[-2:] != "  " else part.ljust(len(cell) - 2)
     return f"{table[-1][:len(table[-1]) - len(table[-1].lstrip())]}| {' | '.join(map(wide, parts, cells))} |"
 
+# %% ../../nbs/reflex/editcalls.ipynb #80860b9b
 def add_text(command: Command, place: Place, around: Surroundings) -> dict:
     "The proposal to put a text below a heading: a line, an item of the list, or a row of the table in which its text ends."
     (outline, node), text = node_at(place, around), command.args["text"]
@@ -205,7 +208,7 @@ def add_text(command: Command, place: Place, around: Surroundings) -> dict:
     row = as_row(text, table) if table else ""
     if command.args.get("row") and not row:
         columns = [cell.strip() for cell in cells_of(table[0])] if table else []
-        return decline(f"The table of {name_of(place, around)} has the columns {', '.join(columns)}, so a row has {len(columns)} parts, with commas between them. For example: add a row to {object_of(command.target)}: {', '.join('…' for _ in columns)}"
+        return decline(f"The table of {name_of(place, around)} has the columns {', '.join(columns)}, so a row has {counted(len(columns), 'part')}, with commas between them. For example: add a row to {object_of(command.target)}: {', '.join('…' for _ in columns)}"
                        if table else f"{name_of(place, around)} does not end in a table, so nothing was done. A line of text: add to {object_of(command.target)}: {text[:80]}")
     if row: return call("org-edit-body", replace(command, said="add a row to the table of {}"), place, around, text=row, mode="append")
     return call("org-edit-body", command, place, around, text=as_item(outline, node) + text, mode="append")

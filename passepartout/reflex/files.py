@@ -116,13 +116,14 @@ def named_as(page: re.Match, day: date) -> str:
     name = next((names[day.weekday()] for names in _WEEKDAY_NAMES if said.lower() in names), "")
     return page[6] + (name.upper() if said.isupper() and len(said) > 1 else name.capitalize() if said[0].isupper() else name)
 
-# %% ../../nbs/reflex/files.ipynb #2fbfa2a8
+# %% ../../nbs/reflex/files.ipynb #31b28b66
 def for_journal(request: Request, around: Surroundings) -> dict | None:
     "journal: slept badly; dear diary, …; write in my journal that …"
     line = request.text.strip().replace("’", "'")
     if len(line) > 2000 or "\n" in line or not (found := _FOR_TODAY.fullmatch(line) or _FOR_JOURNAL.fullmatch(line)): return None
     return on_todays_page("note", found["what"], request, around)
 
+# %% ../../nbs/reflex/files.ipynb #2fbfa2a8
 def on_todays_page(kind: str, what: str | None, request: Request, around: Surroundings) -> dict:
     "The proposal that puts `what`, a note or a task, onto the page of today, or what is not clear about that page."
     page, clear = page_of(request.today, paths_of(around))

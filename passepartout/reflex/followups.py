@@ -67,6 +67,7 @@ def asked_of_another(request: Request, around: Surroundings) -> str | None:
 
 _LITTLE = frozenset("the my our a an of for in on with der die das".split())
 
+# %% ../../nbs/reflex/followups.ipynb #da21e198
 def of_another(request: Request, around: Surroundings) -> dict | None:
     "and geometry?, after *when is the exam in algebra*"
     question = asked_of_another(request, around)

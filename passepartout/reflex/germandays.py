@@ -106,7 +106,7 @@ def as_span(text: str, today: date) -> str | None:
     try: return said if said and (read_span(day, today) or day_of_time(day, today)) else None
     except NoSuchDate: return said
 
-# %% ../../nbs/reflex/germandays.ipynb #6ce08e93
+# %% ../../nbs/reflex/germandays.ipynb #e1c6b0c3
 def _are_hours(said: str) -> bool:
     "Whether the English words are hours and no day."
     try: return read_hours(words_of(said)) is not None
@@ -114,6 +114,7 @@ def _are_hours(said: str) -> bool:
 
 _HOUR_LAST = Regex(r"(?P<rest>.{3,300}?\S)\s+(?P<hour>(?:um|ab|gegen|von)\s+\S{1,9}(?:\s+(?:bis\s+)?\S{1,9})?(?:\s+uhr)?|\d{1,2}(?:[:.]\d\d)?\s+uhr|\d{1,2}[:.]\d\d)", re.I)
 
+# %% ../../nbs/reflex/germandays.ipynb #6ce08e93
 def day_and_hour(text: str, today: date) -> tuple[bool, str | None]:
     "(whether a day stands at the beginning of `text` and an hour at its end; the line with both of them in English at its end, if they make a date)."
     found = _HOUR_LAST.fullmatch(text)

@@ -69,6 +69,7 @@ def list_spoken_of(said: str, told: str) -> str | None:
 
 _THE_LIST = Regex(r"(?:(?:and|ok|so)\s+)?(?:what(?:'?s|\s+is)(?P<left>(?:\s+(?:still|left|open|missing|unchecked))*)(?P<where>\s+(?:on|in|from)\s+(?:(?:the|my|our)\s+list|it|there))?|(?P<shown>(?:show(?:\s+me)?|read|open|see)\s+)?(?P<bare>(?:the|my|our)\s+list))", re.I)
 
+# %% ../../nbs/reflex/lists.ipynb #6aba5544
 def on_the_list(request: Request, around: Surroundings) -> dict | None:
     "what is left on the list, and what's left?: of the list that was spoken of, or the only one"
     found = _THE_LIST.fullmatch(request.plain) if len(request.text) < 100 else None
@@ -86,6 +87,7 @@ def on_the_list(request: Request, around: Surroundings) -> dict | None:
     some = f"There are {', '.join(called[:9])}{' and more' if len(called) > 9 else ''}. Name one, for example: what is left on the {called[0]}" if called else "No heading in your notes is called a list"
     return decline(f"Which list do you mean? {some}. For the tasks of all your notes: all open tasks")
 
+# %% ../../nbs/reflex/lists.ipynb #942f4f29
 def lists_in(around: Surroundings, today: date) -> list[str]:
     "The titles of the headings that call themselves a list, each once, without what is private."
     found = [place for place in so_titled(around) if place.kind == "heading" and place.keyword is None and not place.hidden and not is_private(place.tags, around.private)]

@@ -33,7 +33,7 @@ def next_time(proposal: dict | None, today: date, around: Surroundings) -> dict 
     when = When(kind, day, time.fromisoformat(clock), time.fromisoformat(args["until"]) if "until" in args else None)
     return capture_call(args["title"], "task", args["file"], args.get("body"), when, repeat)
 
-# %% ../../nbs/reflex/passed.ipynb #8136f119
+# %% ../../nbs/reflex/passed.ipynb #243ed3a9
 _TODAY = frozenset("today tonight heute".split())
 _WEEKDAYS_IN_GERMAN = frozenset("montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag".split())
 
@@ -46,6 +46,7 @@ def part_over(proposal: dict | None, request: Request, around: Surroundings) -> 
     there = "" if args["file"] == "inbox.org" else f" in {args['file']}"
     return decline(f"The {part} of today is over. Did you mean “todo: {title} tomorrow {part}{there}”? Say “yes”, and I'll do it.")
 
+# %% ../../nbs/reflex/passed.ipynb #8136f119
 def in_time(proposal: dict | None, request: Request, around: Surroundings) -> dict | None:
     "The `proposal`, unless it puts something down for an hour of today that is over: then it with its next time, or the offer of tomorrow."
     if proposal and proposal["payload"]["action"] == "PLAN": return plan_in_time(proposal, request, around)

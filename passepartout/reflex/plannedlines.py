@@ -33,7 +33,7 @@ def signs_in_words(line: str) -> str | None:
     when = "".join(f" {'by' if kind == 'deadline' else 'on'} {day[:10]}{f' at {day[11:16]}' if len(day) > 10 else ''}" for kind, day in dates)
     return " ".join(words.split()) + when + "".join(f" every {rule.count} {dict(d='day', w='week', m='month', y='year')[rule.unit]}s" for rule in rules)
 
-# %% ../../nbs/reflex/plannedlines.ipynb #fd9c5265
+# %% ../../nbs/reflex/plannedlines.ipynb #5826cb2c
 _STAMP = Regex(r"\s*\b(?P<kind>DEADLINE|SCHEDULED):[ \t]*(?P<stamp><(?P<day>\d{4}-\d\d-\d\d)(?P<more>[^<>\n]{0,60})>(?:--<[^<>\n]{1,60}>)?)")
 _DETAILS = Regex(r"(?:\s[^\W\d]{2,5}\.?)?(?:\s(?P<clock>\d{1,2}:\d\d))?(?:\s(?P<repeat>[.+]?\+\d{1,3}[dwmy]))?\s?")
 
@@ -44,7 +44,7 @@ class Apart(NamedTuple):
     line: str
     words: str = ""
 
-
+# %% ../../nbs/reflex/plannedlines.ipynb #fd9c5265
 def planned_apart(line: str) -> Apart | None:
     "The dates of Org in `line`, apart from its title; `None` where there are none, where words can say them, or where one kind stands twice."
     found = [*_STAMP.finditer(line)]

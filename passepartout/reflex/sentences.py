@@ -93,6 +93,7 @@ def under_a_line(request: Request, around: Surroundings) -> dict | None:
     return (decline(f"“{name}” is a line of a list in {file}, and I put things only below headings and tasks. Nothing was done. “{kind} in {file}: {words}” puts it at the end of that page.")
             if isinstance(file, str) else None)
 
+# %% ../../nbs/reflex/sentences.ipynb #50c2a8c6
 def line_called(name: str, around: Surroundings) -> str | None:
     "The file in which a bullet has these words and no others; `None` where there is none, or where they may be called so otherwise, or where it is private."
     called = look_up(around, Command("under", name, ""), date.min)

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from ..conditions import PassepartoutError
 from .gauges import Gauges, Lines
-from .guests import Guest, Limits, trouble
+from .guests import Guest, GuestLimits, trouble
 from ..plist import key_name
 from ..protocol import FramingError
 from .requests import answer_to, hello
@@ -75,7 +75,7 @@ class DaemonParts:
     "What a daemon holds, as far as the door and the counter need it."
     agent: Any
     guests: set[Guest]
-    limits: Limits
+    limits: GuestLimits
     gauges: Gauges
     queues: Queues
     log: Lines

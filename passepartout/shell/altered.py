@@ -42,7 +42,7 @@ def _by_sql(words: Sequence[str]) -> list[str]:
     sql = [*operands[1:], *given.get("-cmd", ())]
     return operands[:1] if "-readonly" not in given and not all(harmless_script("sql", each) for each in sql) else []
 
-# %% ../../nbs/shell/altered.ipynb #d3edbcf3
+# %% ../../nbs/shell/altered.ipynb #bc1373b3
 _WHERE = Regex(r"s?out(?:put)?(?:file|dir|directory|folder|path|document|root|name)?|dest(?:ination)?(?:dir|directory)?|target(?:dir|directory)?|logfile|installdir|save(?:as|to)|writeto", re.I)
 _ANOTHER_O = frozenset("xargs env set shopt bash sh dash zsh ksh fish install chown zip unzip rsync ssh sftp sshfs test find sort".split())
 
@@ -51,6 +51,7 @@ def _told_of() -> frozenset[str]:
     "The programs of which it is known here what their `-o` means."
     return _ANOTHER_O | changing_lines().keys() | {said[0] for said in table()}
 
+# %% ../../nbs/shell/altered.ipynb #d3edbcf3
 def _where_to(name: str, words: Sequence[str]) -> list[str]:
     "The names of which the options among `words` say that something is written there."
     if not any(word[:1] == "-" for word in words): return []

@@ -157,7 +157,7 @@ def _from_folders(before: Sequence[str], words: Sequence[str]) -> list[list[str]
     spend(8 * len(folders) * len(words))
     return [list(words), *([_from(folder, word) for word in words] for folder in folders if folder)]
 
-# %% ../../nbs/shell/findings.ipynb #a9a17d8d
+# %% ../../nbs/shell/findings.ipynb #cf85eb67
 def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
     "Look for harm in texts that something may carry out as command lines; of what a shell would make of them, only for what is refused."
     for text in texts:
@@ -165,6 +165,7 @@ def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
         key = "said", text, depth, variables_in(text, findings.known), findings.places.here, findings.places.elsewhere
         for reason, level in once(key, lambda text=text: _said(findings.beside(), text, depth).found).items(): findings.add(level, reason)
 
+# %% ../../nbs/shell/findings.ipynb #a9a17d8d
 def _said(findings: Findings, text: str, depth: int) -> Findings:
     "What is found about one text that something may carry out."
     for found in (harm_carried(text, findings.places, findings.home), hostile_line(text, findings.known)):
@@ -257,7 +258,7 @@ def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
         if (told := says(words)) is not None: said = told
         if words[0] == "sed": written += [(said, word.rpartition("/")[2]) for word in words[1:] if said and word[:1] != "-"]
 
-# %% ../../nbs/shell/findings.ipynb #de496cb0
+# %% ../../nbs/shell/findings.ipynb #cc23bd19
 def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, only: int, guessed: bool, anew: Collection[str] = ()) -> None:
     "The harm of one command of a text that stands in `here`; what is milder than `only` is not told. Of a `guessed` one only what it says itself, since a sentence has words after words, and other languages have the sign `>`."
     if not words or findings.level == DENY: return
@@ -266,6 +267,7 @@ def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, on
     for reason, level in once(key, lambda: _found_of(findings.beside(), words, here, depth, guessed, anew)).items():
         if level >= only: findings.add(level, reason)
 
+# %% ../../nbs/shell/findings.ipynb #de496cb0
 def _found_of(told: Findings, words: Sequence[str], here: str, depth: int, guessed: bool, anew: Collection[str]) -> dict[str, int]:
     spend(8 * len(words))
     words = [made for word in words for made in without_braces(word)]

@@ -94,6 +94,7 @@ def judge_command(text: str, roots: Sequence[Root], home: str) -> Judged:
         return Judged(DENY, ("The command holds more than can be looked at: it is too tangled, or has too many commands, texts and variables. Split "
                              "it into smaller lines, or write a program that it holds to a file first.",))
 
+# %% ../../nbs/shell/judge.ipynb #67709acb
 def _judged(text: str, roots: Sequence[Root], home: str) -> Judged:
     "The verdict on a line of a length that can be judged. Raises `Unread`."
     known = {"HOME": home, "PWD": roots[0].path} if roots else {"HOME": home}

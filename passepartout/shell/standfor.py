@@ -74,7 +74,7 @@ def _values(expansion: str, given: dict[str, list[str]]) -> list[str]:
     if name in _PATHS and rest[0] in ":%#/" and rest != "##*/": parts += ["/", _PATHS[name]]
     return [*dict.fromkeys((*parts, *values, "", *_together(_pieces(re.sub(r"^:?[-=+?]", "", rest)))))]
 
-# %% ../../nbs/shell/standfor.ipynb #601e801c
+# %% ../../nbs/shell/standfor.ipynb #0cb55313
 _MOST_VALUES, _LONGEST, _TEXT = 12, 16_384, 400
 
 def _expansions(words: Iterable[str], most: int = _LONGEST) -> list[str]:
@@ -82,6 +82,7 @@ def _expansions(words: Iterable[str], most: int = _LONGEST) -> list[str]:
     looked = (word if len(word) <= _TEXT or not any(map(str.isspace, word)) else word[:_TEXT] for word in words if "$" in word or "`" in word)
     return list(islice(dict.fromkeys(each for word in looked for each in _EXPANSION.findall(word)), most))
 
+# %% ../../nbs/shell/standfor.ipynb #601e801c
 def _one_step(words: Sequence[str], given: dict[str, list[str]], found: Sequence[str]) -> Iterator[list[str]]:
     "The words with all expansions in them that were `found` replaced, and with one of them replaced: first each by its first value, then each by its second."
     values = {each: [value for value in _values(each, given)[:_MOST_VALUES] if each not in value] for each in found}         # x=$x: only more of the same
@@ -181,6 +182,7 @@ def without_braces(word: str, most: int = 16) -> list[str]:
 
 _FEW = 6                                # braces in a word; more of them are not multiplied at all
 
+# %% ../../nbs/shell/standfor.ipynb #573c2a46
 def _first_braces(word: str) -> list[str]:
     "The beginnings of a word up to its first braces, each with one of the alternatives in them."
     found = _BRACES.search(word)

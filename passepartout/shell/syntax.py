@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from .places import Places, expand_pattern
 from .plain import meaning, plain_script
-from .reader import NOT_OURS, Reader, all_used, put, settle
+from .reader import NOT_OURS, CommandReader, all_used, put, settle
 from .script import END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, has_hole
 from .tree import LONGEST, MOST_COMMANDS, MOST_WORDS, tree_of
 from .words import Impure, assigned, bad_character, dequote, expand_word, in_question, is_pattern
 
 # %% ../../nbs/shell/syntax.ipynb #db64f890
-def _spans(reader: Reader, nodes: Sequence) -> list[list[int]]:
+def _spans(reader: CommandReader, nodes: Sequence) -> list[list[int]]:
     "[start, end] of each word that `nodes` make up."
     spans: list[list[int]] = []
     for node in nodes:
@@ -36,13 +36,13 @@ def _spans(reader: Reader, nodes: Sequence) -> list[list[int]]:
     return spans
 
 # %% ../../nbs/shell/syntax.ipynb #413d83e6
-def _note_inner(reader: Reader, node) -> None:
+def _note_inner(reader: CommandReader, node) -> None:
     if node.type in ("command_substitution", "process_substitution"): reader.inner[node.start_byte] = node
     elif node.child_count:
         for child in node.children: _note_inner(reader, child)
 
 # %% ../../nbs/shell/syntax.ipynb #3b5953fc
-def _raw(reader: Reader, a: int, b: int) -> str:
+def _raw(reader: CommandReader, a: int, b: int) -> str:
     "The text from `a` to `b`, with a hole for everything that has to run first."
     if not reader.inner: return reader.text(a, b)
     text, at = "", a
@@ -52,13 +52,13 @@ def _raw(reader: Reader, a: int, b: int) -> str:
     return text + reader.text(at, b)
 
 # %% ../../nbs/shell/syntax.ipynb #e4df558c
-def _substituted(reader: Reader, node, a: int, b: int) -> str:
+def _substituted(reader: CommandReader, node, a: int, b: int) -> str:
     "The hole for one substitution; what fills it joins the fills of the command that is being read."
     sign, file = node.children[0].text, node.type == "process_substitution"
     if file and (sign != b"<(" or (node.start_byte, node.end_byte) != (a, b)) or not file and sign not in (b"$(",
             b"`") or sign == b"`" and b"\\" in node.text:
         raise Impure(f"{in_question(node.text.decode('utf-8', 'replace'))} starts another process")
-    inner = Reader(reader.source, Places(reader.places.roots, reader.places.left, reader.places.entries), reader.variables)
+    inner = CommandReader(reader.source, Places(reader.places.roots, reader.places.left, reader.places.entries), reader.variables)
     inner.places.here, inner.lost, inner.words, inner.count, inner.within = (reader.places.here, reader.lost, reader.words, reader.count,
             reader.within + 1)
     if inner.within > 8 or reader.count[0] >= MOST_COMMANDS: raise Impure("it has too many substitutions")
@@ -76,7 +76,7 @@ def _substituted(reader: Reader, node, a: int, b: int) -> str:
     return f"{FILE if file else SPLIT}{reader.count[0]}{END}"
 
 # %% ../../nbs/shell/syntax.ipynb #c2f0f866
-def _words(reader: Reader, spans: Sequence) -> list[str]:
+def _words(reader: CommandReader, spans: Sequence) -> list[str]:
     "The final words at `spans`: quotes removed, braces and patterns written out."
     words: list[str] = []
     for a, b in spans:
@@ -91,7 +91,7 @@ def _words(reader: Reader, spans: Sequence) -> list[str]:
     return words
 
 # %% ../../nbs/shell/syntax.ipynb #7b9d2c61
-def _redirect(reader: Reader, node) -> tuple[list[Redirect], list]:
+def _redirect(reader: CommandReader, node) -> tuple[list[Redirect], list]:
     "The redirections of one `file_redirect`, and the spans of words that stand after its target."
     nodes, fd = node.children, None
     if reader.source[max(0, node.start_byte - 1):node.start_byte].isdigit(): raise Impure("digits stand right before a redirection")
@@ -108,7 +108,7 @@ def _redirect(reader: Reader, node) -> tuple[list[Redirect], list]:
     return meaning(sign, fd, target[0]), spans[1:]
 
 # %% ../../nbs/shell/syntax.ipynb #a565b45c
-def _heredoc(reader: Reader, node) -> list[Redirect]:
+def _heredoc(reader: CommandReader, node) -> list[Redirect]:
     "The text of a here-document, and the file redirections that tree-sitter puts inside its node."
     sign, start = node.children[:2]
     if node.children[-1].type != "heredoc_end" or any(n.type not in ("file_redirect", "heredoc_body") for n in node.children[2:-1]):
@@ -130,7 +130,7 @@ def _heredoc(reader: Reader, node) -> list[Redirect]:
     return [Redirect(0, "text", body), *made]
 
 # %% ../../nbs/shell/syntax.ipynb #81a20e99
-def _herestring(reader: Reader, node) -> tuple[list[Redirect], list]:
+def _herestring(reader: CommandReader, node) -> tuple[list[Redirect], list]:
     reader.use(node.children[0])
     if not (spans := _spans(reader, node.children[1:])): raise Impure("<<< has no text")
     text, mask = dequote(reader.text(*spans[0]), reader.variables)
@@ -142,7 +142,7 @@ _REDIRECTS = {"file_redirect": _redirect, "herestring_redirect": _herestring,
               "heredoc_redirect": lambda reader, node: (_heredoc(reader, node), [])}
 
 # %% ../../nbs/shell/syntax.ipynb #004f0052
-def _command(reader: Reader, node) -> Simple:
+def _command(reader: CommandReader, node) -> Simple:
     "A simple command: assignments before the name, words, redirections anywhere."
     assignments, words, redirects, run = [], [], [], []
     for child in node.children:
@@ -157,13 +157,13 @@ def _command(reader: Reader, node) -> Simple:
     return Simple("", tuple(words + _words(reader, _spans(reader, run))), tuple(assignments), tuple(redirects))
 
 # %% ../../nbs/shell/syntax.ipynb #180fba7a
-def _assignment(reader: Reader, node) -> tuple[str, str]:
+def _assignment(reader: CommandReader, node) -> tuple[str, str]:
     reader.use(node)
     _note_inner(reader, node)
     return assigned(_raw(reader, node.start_byte, node.end_byte), reader.variables)
 
 # %% ../../nbs/shell/syntax.ipynb #9d808c59
-def _named(reader: Reader, node) -> None:
+def _named(reader: CommandReader, node) -> None:
     "`Impure` when the name of a program comes from a variable that was not set."
     if node.children and node.children[0].type not in ("command_substitution", "process_substitution"):
         expand_word(reader.text(node.start_byte, node.end_byte), {name: value for name, value in reader.variables.items() if name})
@@ -175,12 +175,12 @@ def _leaves(node) -> list:
     return [node]
 
 # %% ../../nbs/shell/syntax.ipynb #a2b13038
-def _test(reader: Reader, node) -> Simple:
+def _test(reader: CommandReader, node) -> Simple:
     if node.children[0].type != "[": raise Impure("[[ … ]] is a construct of the shell")
     return Simple("", tuple(_words(reader, _spans(reader, [leaf for child in node.children for leaf in _leaves(child)]))))
 
 # %% ../../nbs/shell/syntax.ipynb #ed8c6962
-def _export(reader: Reader, node) -> Simple:
+def _export(reader: CommandReader, node) -> Simple:
     if node.children[0].type != "export": raise Impure(f"{node.children[0].type} changes the shell itself")
     reader.use(node.children[0])
     told = []
@@ -191,7 +191,7 @@ def _export(reader: Reader, node) -> Simple:
     return Simple("", ("export", *(f"{name}={value}" for name, value in told)), tuple(told))
 
 # %% ../../nbs/shell/syntax.ipynb #429ed147
-def _simple(reader: Reader, node) -> Simple:
+def _simple(reader: CommandReader, node) -> Simple:
     "The simple command that a node of whatever kind stands for."
     match node.type:
         case "command": return _command(reader, node)
@@ -204,7 +204,7 @@ def _simple(reader: Reader, node) -> Simple:
     raise Impure(what)
 
 # %% ../../nbs/shell/syntax.ipynb #3b775db7
-def _read(reader: Reader, node, operator: str) -> None:
+def _read(reader: CommandReader, node, operator: str) -> None:
     "Read a statement and everything in it into the reader's items."
     match node.type:
         case "list":
@@ -227,7 +227,7 @@ def _read(reader: Reader, node, operator: str) -> None:
             put(reader, operator, *_pipeline(reader, node, ()))
 
 # %% ../../nbs/shell/syntax.ipynb #ad561ae5
-def _read_tail(reader: Reader, node, operator: str, redirects: Sequence) -> None:
+def _read_tail(reader: CommandReader, node, operator: str, redirects: Sequence) -> None:
     "Read `node`, whose last command also has the `redirects`."
     if node.type == "list" and len(node.children) == 3 and node.children[1].type in ("&&", "||"):
         left, sign, right = node.children
@@ -239,7 +239,7 @@ def _read_tail(reader: Reader, node, operator: str, redirects: Sequence) -> None
     put(reader, operator, *_pipeline(reader, node, redirects))
 
 # %% ../../nbs/shell/syntax.ipynb #e6a6071c
-def _redirected(reader: Reader, node, redirects: Sequence) -> Simple:
+def _redirected(reader: CommandReader, node, redirects: Sequence) -> Simple:
     "A simple command with all its redirections, and with what has to run before it."
     if node is not None and node.type == "redirected_statement":
         redirects, inner = [*[n for n in node.children if n.type in _REDIRECTS], *redirects], [n
@@ -255,7 +255,7 @@ def _redirected(reader: Reader, node, redirects: Sequence) -> Simple:
     return simple
 
 # %% ../../nbs/shell/syntax.ipynb #a0a4b013
-def _pipeline(reader: Reader, node, redirects: Sequence) -> tuple[list[Simple], bool]:
+def _pipeline(reader: CommandReader, node, redirects: Sequence) -> tuple[list[Simple], bool]:
     "(commands, negated) of a pipeline, a negated command or a single one."
     parts, negated = list(node.children) if node.type == "pipeline" else [node], False
     commands: list[Simple] = []
@@ -276,7 +276,7 @@ def _pipeline(reader: Reader, node, redirects: Sequence) -> tuple[list[Simple], 
     return commands, negated
 
 # %% ../../nbs/shell/syntax.ipynb #a3a7aced
-def _statements(reader: Reader, nodes: Sequence) -> None:
+def _statements(reader: CommandReader, nodes: Sequence) -> None:
     ended = 0                                                   # where the last statement ended, 0 after a semicolon
     for node in nodes:
         kind = node.type
@@ -295,7 +295,7 @@ def _statements(reader: Reader, nodes: Sequence) -> None:
 _OPENS, _CLOSES = frozenset(("if", "then", "elif", "else", "{", "(")), frozenset(("fi", "}", ")"))
 _GROUPS = frozenset(("if_statement", "compound_statement", "subshell"))
 
-def _group(reader: Reader, node, operator: str, redirects: Sequence = ()) -> None:
+def _group(reader: CommandReader, node, operator: str, redirects: Sequence = ()) -> None:
     "Read a condition or a group: its words as marks, and the statements between them. The first mark has the `redirects`, which hold for all of it."
     settle(reader, operator)
     own = (_redirected(reader, None, redirects),) if redirects else ()
@@ -316,14 +316,14 @@ def _group(reader: Reader, node, operator: str, redirects: Sequence = ()) -> Non
     if run or reader.items[-1][1].mark not in _CLOSES: raise Impure("a construct does not end where it seems to")
 
 # %% ../../nbs/shell/syntax.ipynb #8b1d5414
-def _read_within(reader: Reader, nodes: Sequence) -> bool:
+def _read_within(reader: CommandReader, nodes: Sequence) -> bool:
     "Read the statements of one branch; is there any?"
     count = len(reader.items)
     _statements(reader, nodes)
     return len(reader.items) > count
 
 # %% ../../nbs/shell/syntax.ipynb #31a891c7
-def _for(reader: Reader, node) -> None:
+def _for(reader: CommandReader, node) -> None:
     head, body = [n for n in node.children if n.type not in (";", "do_group")], node.children[-1]
     if len(head) < 4 or [head[0].type, head[1].type, head[2].type] != ["for", "variable_name",
             "in"] or body.type != "do_group" or body.children[-1].type != "done":
@@ -345,7 +345,7 @@ def read_script(text: str, places: Places, variables: Mapping[str, str]) -> Scri
     if bad := bad_character(text): raise Impure(f"it holds the character {bad}, which no command needs")
     if len(text) > LONGEST: raise Impure(f"it is longer than {LONGEST:,} characters")
     if (plain := plain_script(text.strip(" \t\n"))) is not None: return plain
-    reader = Reader(text.encode(), places, variables)
+    reader = CommandReader(text.encode(), places, variables)
     _statements(reader, tree_of(reader.source).children)
     all_used(reader)
     if not reader.items: raise Impure("it is empty")

@@ -43,13 +43,14 @@ def _language():
     import tree_sitter, tree_sitter_bash
     return tree_sitter.Parser, tree_sitter.Language(tree_sitter_bash.language())
 
-# %% ../../nbs/shell/tree.ipynb #58bc07a6
+# %% ../../nbs/shell/tree.ipynb #fb1e613e
 def tree_of(source: bytes, whole: bool = True):
     "The root node of the parsed text. `Impure` when it is too tangled, or `whole` and no complete command."
     if (root := _parsed(source)) is None: raise Impure("it is too tangled to be read in reasonable time")
     if whole and root.has_error: raise Impure("it is not a complete command")
     return root
 
+# %% ../../nbs/shell/tree.ipynb #58bc07a6
 @lru_cache(maxsize=8)
 def _parsed(source: bytes):
     "The root node; `None` when that takes too long, which is remembered as well."

@@ -292,11 +292,12 @@ def variables_in(text: str, known: Mapping[str, str | None]) -> tuple:
     "Those of the `known` variables, with their values, that a text may name, and `HOME`."
     return tuple((name, value) for name, value in known.items() if name == "HOME" or name and "$" in text and name in text)
 
-# %% ../../nbs/shell/within.ipynb #86e34291
+# %% ../../nbs/shell/within.ipynb #3ec63fcb
 def commands_within(text: str, known: Mapping[str, str | None]) -> list[list[str]]:
     "The words of every command in `text`, redirections that write and those in texts that it gives to `eval`, `trap` or the input of a shell included; nothing when it is too tangled to be parsed. `known`: variables with their values."
     return once(("commands", text, variables_in(text, known)), lambda: _commands_within(text, known))
 
+# %% ../../nbs/shell/within.ipynb #86e34291
 def _commands_within(text: str, known: Mapping[str, str | None]) -> list[list[str]]:
     spend(len(text))
     found: list[list[str]] = []

@@ -27,7 +27,7 @@ from ..outline.frontmatter import FRONT, read_front_matter
 from ..tangling.noweb import Web, references
 from .skillchild import PARTS, page_tree
 from ..skills import SkillError, skill_name
-from ..tangling.sourceblocks import Line
+from ..tangling.sourceblocks import CodeLine
 from ..tangling.tangle import code_of
 from ..tangling.tanglefiles import Page, page_of
 
@@ -48,8 +48,8 @@ class SkillPage:
     mandatory: bool
     id: str
     data: bytes
-    code: tuple[Line, ...]                       # the module
-    cells: tuple[tuple[Line, ...], ...]          # further cells of a notebook, which are tests
+    code: tuple[CodeLine, ...]                       # the module
+    cells: tuple[tuple[CodeLine, ...], ...]          # further cells of a notebook, which are tests
     parts: tuple[str, ...] = ()                  # which of gate, prompt, mandate and trigger it defines
     tests: tuple[str, ...] = ()
     schedule: tuple[str, ...] = ()               # when its worker runs
@@ -72,7 +72,7 @@ def said_about(page: Page) -> dict[str, Any]:
     return read_front_matter(front[1]) if (front := FRONT.match(first + "\n")) else {}
 
 # %% ../../nbs/skillfiles/10d_skillpage.ipynb #16dbc35c
-def code_and_cells(page: Page) -> tuple[list[Line], list[list[Line]]]:
+def code_and_cells(page: Page) -> tuple[list[CodeLine], list[list[CodeLine]]]:
     "The module of a page, and the cells that are run as tests."
     web, code, cells = Web(page.outline, page.sources), [], []
     org = page.outline is not None and page.outline.format == "org"
@@ -86,7 +86,7 @@ def code_and_cells(page: Page) -> tuple[list[Line], list[list[Line]]]:
             continue
         lines = code_of(web, source)
         if directed and source.arguments.get(":tangle") == "no": cells.append(lines)
-        else: code += [*lines, Line("", lines[-1].at)]
+        else: code += [*lines, CodeLine("", lines[-1].at)]
     return code, cells
 
 # %% ../../nbs/skillfiles/10d_skillpage.ipynb #2d6e5394

@@ -163,6 +163,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
         raise
     return db
 
+# %% ../../nbs/storage/05bc_journalfile.ipynb #07ec0b8d
 def _turn_on(db: sqlite3.Connection) -> None:
     give_up = time.monotonic() + 5
     while True:

@@ -14,7 +14,7 @@ from typing import Any
 
 from .headerargs import TangleError
 from ..org import Node, Outline
-from .sourceblocks import Line, Source
+from .sourceblocks import CodeLine, Source
 
 # %% ../../nbs/tangling/08u_noweb.ipynb #7803e778
 def commented(outline: Outline | None, source: Source) -> bool:
@@ -62,26 +62,26 @@ class Expanding:
         self.lines = self.chars = 0
         self.elements: Any = None                # what is named on the page, once a variable has asked for it
 
-    def expand(self, source: Source, above: tuple[Source, ...] = ()) -> list[Line]:
+    def expand(self, source: Source, above: tuple[Source, ...] = ()) -> list[CodeLine]:
         "The lines of a block with what its references stand for. `TangleError` when they go round in a circle or grow too much."
         if source in above:
             raise TangleError(_NO_CIRCLE.format(at=source.at, way=" → ".join(s.name or f"line {s.at}" for s in (*above, source))))
         if len(above) > _DEEPEST: raise TangleError(f"line {source.at}: references are nested more than {_DEEPEST} deep.")
         return [each for line in source.lines for each in (self.expand_line(line, (*above, source)) if "<<" in line.text else [line])]
 
-    def expand_line(self, line: Line, above: tuple[Source, ...]) -> list[Line]:
+    def expand_line(self, line: CodeLine, above: tuple[Source, ...]) -> list[CodeLine]:
         "One line with what its references stand for, each of their lines after what stood before the reference."
-        done, at = [Line("", line.at)], 0
+        done, at = [CodeLine("", line.at)], 0
         for start, name, end in references(line.text):
             (first, *rest), before = self.referred(name, line, above), line.text[at:start]
             self.grow([first, *rest], before, line.at)
-            done[-1] = Line(done[-1].text + before + first.text, first.at if not done[-1].text + before.strip() else done[-1].at)
-            done += [Line(before + text, where) for text, where in rest]
+            done[-1] = CodeLine(done[-1].text + before + first.text, first.at if not done[-1].text + before.strip() else done[-1].at)
+            done += [CodeLine(before + text, where) for text, where in rest]
             at = end
-        done[-1] = Line(done[-1].text + line.text[at:], done[-1].at)
+        done[-1] = CodeLine(done[-1].text + line.text[at:], done[-1].at)
         return done
 
-    def grow(self, new: list[Line], prefix: str, at: int) -> None:
+    def grow(self, new: list[CodeLine], prefix: str, at: int) -> None:
         self.lines, self.chars = self.lines + len(new), self.chars + sum(len(prefix) + len(line.text) for line in new)
         if self.lines > _MOST_LINES or self.chars > _MOST_CHARS:
             raise TangleError(f"line {at}: what the references and variables of this page stand for grows beyond {_MOST_LINES:,} lines, or {_MOST_CHARS:,} characters.")
@@ -89,7 +89,7 @@ class Expanding:
 # %% ../../nbs/tangling/08u_noweb.ipynb #e4a11dba
 class Web(Expanding):
     "The blocks of a page, and the references between them."
-    def referred(self, name: str, line: Line, above: tuple[Source, ...]) -> list[Line]:
+    def referred(self, name: str, line: CodeLine, above: tuple[Source, ...]) -> list[CodeLine]:
         "What one reference stands for; at least one line. Raises `TangleError`."
         if 0 <= name.find("(") < name.rfind(")"):
             raise TangleError(f"line {line.at}: <<{name[:60]}>> asks for what a block prints. Nothing is run here; refer to the code "
@@ -98,8 +98,8 @@ class Web(Expanding):
         if source := self.named.get(name.lower()): return self.body(source, above)
         if name not in self.shared:
             self.notes.append(f"line {line.at}: <<{name[:60]}>> names no block, so nothing was put there.")
-            return [Line("", line.at)]
-        lines: list[Line] = []
+            return [CodeLine("", line.at)]
+        lines: list[CodeLine] = []
         separator = ""
         for source in self.shared[name]:
             first, *rest = self.body(source, above)
@@ -107,21 +107,21 @@ class Web(Expanding):
             lines, separator = lines + rest, source.arguments.text(":noweb-sep", "\n")
         return lines
 
-    def body(self, source: Source, above: tuple[Source, ...]) -> list[Line]:
+    def body(self, source: Source, above: tuple[Source, ...]) -> list[CodeLine]:
         "The lines of a block that is referred to."
         lines = self.expand(source, above) if source.arguments.has(":noweb", *_FOLLOWED) else list(source.lines)
-        return lines or [Line("", source.at)]
+        return lines or [CodeLine("", source.at)]
 
-    def below(self, node: Node) -> list[Line]:
+    def below(self, node: Node) -> list[CodeLine]:
         "The text below a heading, as it is written."
         text = self.outline.text
         body, first = text[node.body_start:node.end].removesuffix("\n" if node.end < len(text)
                                                                   else ""), self.outline.line_of(node.body_start)
-        return [Line(each, first + i) for i, each in enumerate(re.split("[\n\r]", body))]
+        return [CodeLine(each, first + i) for i, each in enumerate(re.split("[\n\r]", body))]
 
 # %% ../../nbs/tangling/08u_noweb.ipynb #b3783eb5
-def joined(last: list[Line], separator: str, first: Line) -> list[Line]:
+def joined(last: list[CodeLine], separator: str, first: CodeLine) -> list[CodeLine]:
     "The last line so far, the separator, and the first line of the next block, as lines."
     if not last: return [first]
     texts = (last[0].text + separator + first.text).split("\n")
-    return [Line(text, last[0].at) for text in texts[:-1]] + [Line(texts[-1], first.at if len(texts) > 1 else last[0].at)]
+    return [CodeLine(text, last[0].at) for text in texts[:-1]] + [CodeLine(texts[-1], first.at if len(texts) > 1 else last[0].at)]

@@ -19,13 +19,13 @@ from .headerargs import Arguments, TangleError
 from ..lazy import Regex
 from .noweb import Web
 from ..org import Outline
-from .sourceblocks import Line, Source, remove_indentation
+from .sourceblocks import CodeLine, Source, remove_indentation
 from .tablevalues import Elements, value_code, written_code
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #141fa50d
 _TANGLED = ("yes", "tangle", "no-export", "strip-export")
 
-def code_of(web: Web, source: Source) -> list[Line]:
+def code_of(web: Web, source: Source) -> list[CodeLine]:
     "The lines of a block as they go into a file; at least one."
     args = source.arguments
     lines = web.expand(source) if args.has(":noweb", *_TANGLED) else list(source.lines)
@@ -34,7 +34,7 @@ def code_of(web: Web, source: Source) -> list[Line]:
         if args.variables: web.grow(lines, "", source.at)
     if "-r" in source.switches.split():
         form = label_form(source.switches)
-        lines = [Line(without_label(text, *form), at) for text, at in lines]
+        lines = [CodeLine(without_label(text, *form), at) for text, at in lines]
     return trimmed(remove_indentation(lines))
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #89ba7518
@@ -44,14 +44,14 @@ def named_on(web: Web) -> Elements | None:
     return web.elements
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #0ecae503
-def around(args: Arguments, lines: Sequence[Line], at: int, language: str = "python", page: Elements | None = None) -> list[Line]:
+def around(args: Arguments, lines: Sequence[CodeLine], at: int, language: str = "python", page: Elements | None = None) -> list[CodeLine]:
     "Prologue, variables and epilogue around the code. `page` has the tables that variables may name. Raises `TangleError`."
     pieces = {name: args.text(name, None) for name in (":prologue", ":epilogue")}
     before, after = (text.split("\n") if text is not None else [] for text in pieces.values())
     if args.variables and language != "python":
         raise TangleError(f":var is only understood for Python, not for {language}. Write the assignment into the block.")
     before += [f"{name}={literal(name, value, page, args)}" for name, value in args.variables.items()]
-    return [*(Line(line, at) for text in before for line in text.split("\n")), *lines, *(Line(text, at) for text in after)]
+    return [*(CodeLine(line, at) for text in before for line in text.split("\n")), *lines, *(CodeLine(text, at) for text in after)]
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #ede64cba
 def literal(name: str, value: str, page: Elements | None = None, args: Arguments = Arguments()) -> str:
@@ -81,13 +81,13 @@ def without_label(text: str, before: str, after: str) -> str:
     return line[:at].rstrip(" \t") if at >= 0 and at + len(before) < len(line) else text
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #202b3fce
-def trimmed(lines: Sequence[Line]) -> list[Line]:
+def trimmed(lines: Sequence[CodeLine]) -> list[CodeLine]:
     "Without blank lines at the ends, blanks before the first word and after the last; at least one line."
     filled = [i for i, line in enumerate(lines) if line.text.strip(" \t\r")]
-    if not filled: return [Line("", lines[0].at if lines else 0)]
+    if not filled: return [CodeLine("", lines[0].at if lines else 0)]
     found = list(lines[filled[0]:filled[-1] + 1])
-    found[0] = Line(found[0].text.lstrip(" \t\r"), found[0].at)
-    found[-1] = Line(found[-1].text.rstrip(" \t\r"), found[-1].at)
+    found[0] = CodeLine(found[0].text.lstrip(" \t\r"), found[0].at)
+    found[-1] = CodeLine(found[-1].text.rstrip(" \t\r"), found[-1].at)
     return found
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #70a64017
@@ -105,7 +105,7 @@ def target_name(source: Source, page: str) -> str:
 class Target:
     "A file to be written."
     name: str
-    lines: list[Line] = field(default_factory=list)
+    lines: list[CodeLine] = field(default_factory=list)
     folders: bool = False              # may its folder be made?
     program: bool = False              # does it begin with `#!`?
 
@@ -138,7 +138,7 @@ def _prose(web: Web, source: Source) -> list[str]:
     place, node = web.sources.index(source), source.node
     start = max(node.start + node.level + 1 if node.kind != "file" else 0, web.sources[place - 1].end if place else 0)
     text = web.outline.text[start:source.start]
-    return [line.text for line in remove_indentation([Line(line, 0) for line in text.split("\n")])] if text.strip() else []
+    return [line.text for line in remove_indentation([CodeLine(line, 0) for line in text.split("\n")])] if text.strip() else []
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #c9a335bb
 _COOKIE = Regex(r"\[\d*(?:%|/\d*)\]")
@@ -169,16 +169,16 @@ def tangled(web: Web, page: str, *, name_sources: bool = True, same_lines: bool 
 def add_block(target: Target, web: Web, source: Source, page: str, name_sources: bool = True, same_lines: bool = False) -> None:
     "Put the code of one block after what the file holds already; with `same_lines` on the line on which it stands in the page, where that is still free."
     args, out, code = source.arguments, target.lines, code_of(web, source)
-    if out and args.text(":padline") != "no": out.append(Line("", 0))
+    if out and args.text(":padline") != "no": out.append(CodeLine("", 0))
     if (shebang := args.text(":shebang")) and not target.program:
-        out.append(Line(shebang, 0))
+        out.append(CodeLine(shebang, 0))
         target.program = True
     target.folders = target.folders or args.text(":mkdirp", "no") != "no"
     before, after = comments(web, source, target, page)
     before = (named_source(source, page) if name_sources else []) + before
     if same_lines and out and out[-1] == ("", 0) and len(out) + len(before) >= code[0].at: out.pop()       # no room for an empty line
-    if same_lines: out += [Line("", 0)] * (code[0].at - 1 - len(before) - len(out))
-    out += [*(Line(text, 0) for text in before), *code, *(Line(text, 0) for text in after)]
+    if same_lines: out += [CodeLine("", 0)] * (code[0].at - 1 - len(before) - len(out))
+    out += [*(CodeLine(text, 0) for text in before), *code, *(CodeLine(text, 0) for text in after)]
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #382b362b
 def astray(target: Target) -> int:

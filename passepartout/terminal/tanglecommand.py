@@ -77,13 +77,13 @@ def nothing_to_do(page) -> str:
 def plan_notebook(page, folder: Path, ledger):
     "The notebook for an Org page, as a file to be written."
     from passepartout.tangling.chapter import chapter_cells, notebook_text
-    from passepartout.tangling.sourceblocks import Line
+    from passepartout.tangling.sourceblocks import CodeLine
     from passepartout.tangling.tangle import Target
     from passepartout.tangling.tanglefiles import Planned, placed, state_of
     try: text = notebook_text(chapter_cells(page))
     except TangleError as error:
         raise TangleError(error.message if page.path.name in error.message else f"{page.path.name}, {error.message}") from None
-    target = Target(f"{page.path.stem}.ipynb", [Line(line, 0) for line in text.split("\n")[:-1]])
+    target = Target(f"{page.path.stem}.ipynb", [CodeLine(line, 0) for line in text.split("\n")[:-1]])
     relative = placed(page.path, folder, target.name)
     return Planned(page.path, target, relative, state_of(folder, relative, target, ledger))
 

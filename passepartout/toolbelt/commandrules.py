@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/toolbelt/commandrules.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_WORDS', 'MOST_SHELLS', 'bare', 'form', 'seen_from_notes', 'started', 'given_to_shell', 'readable', 'forms',
-           'shell_texts', 'Line', 'read_line', 'line_forms', 'names_of', 'place_words', 'opened_by', 'line_places',
+           'shell_texts', 'ReadLine', 'read_line', 'line_forms', 'names_of', 'place_words', 'opened_by', 'line_places',
            'spoken']
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #dec5352a
@@ -99,15 +99,15 @@ def shell_texts(words: Sequence[str]) -> list[str]:
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #d2e62305
 MOST_WORDS, MOST_SHELLS = 200, 6
 
-class Line(NamedTuple):
+class ReadLine(NamedTuple):
     "A line taken apart; `commands` are those of all shells that are started in it, each with the folders that it may stand in."
     commands: list[tuple[Simple, list[str]]]
     judged: list[Script]
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #a986df46
-def read_line(text: str, roots: Sequence[Root], home: str) -> Line | None:
+def read_line(text: str, roots: Sequence[Root], home: str) -> ReadLine | None:
     "The commands of a line; `None` when only a shell could carry it out, or when there is too much of it."
-    line, texts = Line([], []), [text]
+    line, texts = ReadLine([], []), [text]
     while texts:
         if len(line.judged) > MOST_SHELLS or (judged := judge_command(text := texts.pop(), roots,
                 home)).script is None or _count(judged.script) > MOST_WORDS:
@@ -129,7 +129,7 @@ def _count(script: Script) -> int:
     return sum(len(command.argv) for command in script.commands())
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #1b91d8b8
-def line_forms(line: Line, roots: Sequence[Root]) -> Iterator[str]:
+def line_forms(line: ReadLine, roots: Sequence[Root]) -> Iterator[str]:
     "The forms of every command in a line."
     for command, folders in line.commands:
         if command.argv: yield from forms(command.argv, folders, roots)
@@ -174,7 +174,7 @@ def _place(word: str, folder: str, roots: Sequence[Root]) -> Place | None:
     except PathRefused: return None
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #175d9849
-def line_places(line: Line, roots: Sequence[Root]) -> Iterator[tuple[str, ...] | object]:
+def line_places(line: ReadLine, roots: Sequence[Root]) -> Iterator[tuple[str, ...] | object]:
     "The names of every place that the commands of a line open."
     for command, folders in line.commands: yield from opened_by(command, folders, roots)
     for going in (going for judged in line.judged for going in goings(judged, roots)):

@@ -17,7 +17,7 @@ from .bounds import bounds
 from ..messages import Label
 from .reach import output_label, seen_before
 from ..confinement.roots import Root
-from ..shell.run import Limits, OpenedScript, Outcome, ShellError, run_script
+from ..shell.run import RunLimits, OpenedScript, Outcome, ShellError, run_script
 from ..shell.sandbox import Bubblewrap, SandboxError
 from ..shell.script import Pipeline, Script, Simple
 from .steady import Watch
@@ -88,7 +88,7 @@ async def run_command(opened: Any, seconds: int, roots: Sequence[Root], find: Ca
     looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private))
     try:
         outcome = await run_script(opened.script, roots, opened.files, wrap=find(), hidden=hidden, covered=covered,
-                                   writable=not opened.reads, limits=Limits(wall_s=float(seconds)), again=judge_again(roots, watch))
+                                   writable=not opened.reads, limits=RunLimits(wall_s=float(seconds)), again=judge_again(roots, watch))
     except (ShellError, SandboxError) as error: raise ToolError(error.message) from error
     if set(await keys_on_the_way(opened, roots)) - set(kept):
         raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. "

@@ -22,7 +22,7 @@ from .entries import LOOKS, Entry, shown
 from .entry import Editor, History
 from .frame import WINDOW_COMMANDS, key_help, key_pieces
 from .hearing import EventHandlers
-from .picker import Picker, Reader
+from .picker import Picker, ReadingScreen
 from .questions import Answer, Questions
 from .rows import Bar, Rows
 from .talk import Events, Poller, WindowChat
@@ -157,7 +157,7 @@ class Picking(Beside):
 
     async def read(self, key: tuple | None) -> None:
         "Show a heading with all below it."
-        if key is not None: self.push_screen(Reader(str(key[0]), await self.desk.ask(self.desk.section, *key)))
+        if key is not None: self.push_screen(ReadingScreen(str(key[0]), await self.desk.ask(self.desk.section, *key)))
 
     def action_side(self, name: str) -> None:
         if self.side.shown == name and name in ("gates", "log") and self.screen_stack[0].has_class("-beside"): return self.action_home()
@@ -213,7 +213,7 @@ class Searching(Picking):
     def action_help(self) -> None:
         text = f"{key_help()}\n\n{help_text(self.chat.commands if self.chat else WINDOW_COMMANDS)}"
         if len(self.screen_stack) == 1:
-            self.push_screen(Reader("Keys and commands", [Entry(Line(" ", "", line)) for line in text.split("\n")]))
+            self.push_screen(ReadingScreen("Keys and commands", [Entry(Line(" ", "", line)) for line in text.split("\n")]))
 
 # %% ../../nbs/tui/app.ipynb #d320c9c1
 class Tui(Searching):

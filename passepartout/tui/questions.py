@@ -160,7 +160,7 @@ class QuestionScreen(Barred):
         self.tell()
 
     def look(self) -> None:
-        "Note what can be seen. Of a screen that is being taken away, the rows go first, and the clock may still ring."
+        "Note what can be seen. While a screen is being taken away its rows go first, and the clock may still ring."
         if (rows := next(iter(self.query(Rows)), None)) is None: return
         top = rows.scroll_offset.y
         self.guard.seen((rows.size.width, self.size.height), range(top, min(top + rows.size.height, len(rows.rows))), len(rows.rows))
