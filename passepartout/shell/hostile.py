@@ -66,22 +66,29 @@ def _hands_over(words: Sequence[str]) -> bool:
 _NOT_YET = Regex(r"[$`]")
 _READ_AND_DONE = Regex(r"\bread\b[^;\n]{0,80}[;\n]\s{0,20}do\s{1,20}(?:eval\s{1,9})?[\"']?\$")
 
+def _meant(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[Sequence[str]]:
+    "The readings of a command whose program is not known yet; of every other command the words as they stand, since its other words do not matter here."
+    named = words if words and words[0].rpartition("/")[2] in _WRAPPERS else words[:1]
+    yield from readings(words, given) if any(map(_NOT_YET.search, named)) else [words]
+
 def _shell_for_strangers(text: str, known: Mapping[str, str | None]) -> bool:
     "Whether a line for a shell gives another machine a shell on this one."
     given, connects, obeys = given_values(text), _PLACE.search(text) is not None, False
     for words in commands_within(text, known):
-        for reading in readings(words, given) if words and _NOT_YET.search(words[0] if words[0].rpartition("/")[2] not in _WRAPPERS else " ".join(words)) else [words]:
+        for reading in _meant(words, given):
             if _hands_over(reading): return True
             connects, obeys = connects or _connects(reading), obeys or _obeys(reading)
             if connects and obeys: return True
     return connects and _READ_AND_DONE.search(text) is not None
 
-# %% ../../nbs/shell/hostile.ipynb #2f9392bb
+# %% ../../nbs/shell/hostile.ipynb #1a77ec6c
 def _has(text: str, parts: Sequence[str]) -> bool: return any(part in text for part in parts)
 
 _SOCKET = Regex(r"sock(?:et|open)|/inet[46]?/(?:tcp|udp)/|\bnet\.(?:dial|connect|listen)|tcp(?:client|server)|createconnection|[\"']net[\"']", re.I)
 _BARE = Regex(r"(?:(?<!which)(?<!\bin)(?<!in )[\w_][ ]?[\[({]{1,3}|\b(?:exec|system|spawn)[ ]|`)\s?[\"'`]?(?:/[\w/]{1,30}/)?(?:ba|da|z|k|a|c|tc)?sh"
               r"(?:[ ]-[abd-z]{1,6}){0,2}(?:[ ]?\d?[<>][^\"'`\n]{0,60})?[\"'`](?!\s?,\s?[\"']-\w?c)")
+
+# %% ../../nbs/shell/hostile.ipynb #2f9392bb
 _HEARD = Regex(r"((?:\$?\w{1,40}\s?,\s?){0,3}\$?\w{1,40})\s?=\s?[^;=\n]{0,60}?\b(?:recv\w{0,9}|gets|socket_read|receive|fread|fgets|readline)\b|\|&\s?getline\s{1,3}(\w{1,40})|(\bwhile\s?<\w{0,9}>|\bgets\b)")
 _DOES = Regex(r"(?:\b(?:popen\d?|system|exec(?:Sync)?|spawn(?:Sync)?|passthru|shell_exec|Process\.\w{1,9})|\.(?:popen|call|run))\s?[( ]?\s?[\"']?\$?(\w{1,40})|\b(\w{1,40})\s{0,3}\|&?\s{0,3}getline|\bPopen\(\s?(\w{1,40})\s?,\s?shell", re.I)
 
@@ -90,6 +97,7 @@ def _does_what_it_hears(text: str) -> bool:
     heard = {name.strip(" $") for several, asked, unnamed in _HEARD.findall(text) for name in (several or asked or ("_" if unnamed else "")).split(",")} - {""}
     return bool(heard) and any(name in heard for names in _DOES.findall(text) for name in names)
 
+# %% ../../nbs/shell/hostile.ipynb #7d3e5d31
 def _program_for_strangers(text: str) -> tuple[int, str] | None:
     "(level, sentence) when a program gives another machine a shell, or carries out what it receives."
     if not _has(text.lower(), ("sock", "/inet", "net", "tcp", "connection")) or _SOCKET.search(text) is None: return None
