@@ -156,3 +156,16 @@ def test_the_same_is_done_to_the_next_ones_of_a_list(tmp_path):
 def test_what_is_several_or_means_another_thing_is_not_taken_for_one(tmp_path, line, said):
     (answer,), files = play(tmp_path, LATE, line)
     assert said in answer and "No, not" not in answer and files == LATE, answer
+
+
+@pytest.mark.parametrize("new", ['put "brunch with jo" on sunday at 11', "move brunch to sunday"])
+def test_what_is_said_of_something_new_does_not_change_what_was_named_before(tmp_path, new):
+    notes = {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-23 Mon 09:00>\n"}
+    answers, files = play(tmp_path, notes, "what is on 23 november", new, "make that 11:30", "move it to friday")
+    assert files == notes and "For a new task" in answers[1], answers
+
+
+def test_the_hour_of_what_is_there_and_what_was_called_off(tmp_path):
+    notes = {"inbox.org": "* TODO Handwerker\nSCHEDULED: <2026-11-20 Fri 15:00>\n"}
+    answers, files = play(tmp_path, notes, "Handwerker doch erst um 17 Uhr", "yes", "der Handwerker hat abgesagt", "hab heute Oma besucht")
+    assert "<2026-11-20 Fri 17:00>" in files["inbox.org"] and "“cancel Handwerker”" in answers[2] and "done" not in answers[3], answers

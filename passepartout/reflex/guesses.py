@@ -109,6 +109,7 @@ def stated(request: Request) -> str | None:
 
 # %% ../../nbs/reflex/guesses.ipynb #5ec41eb7
 _NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|auch|noch|bitte|erst|doch|lieber)\s*)+", re.I)
+_COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b)", re.I)
 
 def dated_task(request: Request) -> str | None:
@@ -117,6 +118,7 @@ def dated_task(request: Request) -> str | None:
     if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
+    if _COMES_LATER.search(" ".join(words)): return None
     if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
     if turned := turn_at_the_end(" ".join(words), request.today): return f"todo {turned}"
     if english := foreign_day(" ".join(words)): return f"todo {english}" if split_when(english, request.today)[1] else None
