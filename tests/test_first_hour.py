@@ -113,8 +113,8 @@ def test_lines_of_all_kinds_become_tasks_or_one_entry_as_one_answers(tmp_path):
     assert "of the 7 lines, answer “tasks”" in answers[0] and answers[1].count("Added the task") == 7 and files["a.org"] == "* TODO call Ana\n"
     assert files["inbox.org"] == ("* TODO call the insurance\n* TODO dentist\nSCHEDULED: <2026-11-20 Fri 09:30>\n* TODO done call Ana\n* TODO is the roof done?\n* TODO renew passport\n"
                                   "* TODO archive everything\n* TODO water the fig\nSCHEDULED: <2026-11-22 Sun +1w>\n")
-    _, files = play(tmp_path / "b", {}, "todo call Ana\nnote: the fig", "todo")
-    assert files["inbox.org"] == "* TODO call Ana\nnote: the fig\n"
+    _, files = play(tmp_path / "b", {}, "todo call Ana\nnote: the fig\nand so on", "todo")
+    assert files["inbox.org"] == "* TODO call Ana\nnote: the fig\nand so on\n"
     answers, files = play(tmp_path / "c", {}, "hello", "tasks")
     assert not files
 

@@ -117,3 +117,55 @@ def test_more_of_german(tmp_path):
     notes = {"mama.md": "# Mama\nHausarzt: Lenz\n\n- [ ] Augenarzt 📅 2026-11-24\n"}
     answers, files = play(tmp_path, notes, "wann muss mama zum augenarzt?", "Notiz bei Mama: Blutdruck 145/90", "todo sow tomatoes mid march")
     assert "Tuesday 24 November 2026" in answers[0] and "Blutdruck 145/90" in files["mama.md"] and list(files) == ["mama.md"] and "“mid march”" in answers[2], answers
+
+
+@pytest.mark.parametrize("line, offer, now", [("lerne jeden Mittwoch 18 Uhr Algebra", "todo lerne Algebra jeden Mittwoch 18 Uhr", "* TODO lerne Algebra\nSCHEDULED: <2026-11-25 Wed 18:00 +1w>\n"), ("todo lerne jeden Mittwoch 18 Uhr Algebra", "todo: lerne Algebra jeden Mittwoch 18 Uhr", "* TODO lerne Algebra\nSCHEDULED: <2026-11-25 Wed 18:00 +1w>\n"),
+                                              ("todo Zahnarzt am 5.12. wegen Krone", "todo: Zahnarzt wegen Krone on 5.12.", "* TODO Zahnarzt wegen Krone\nSCHEDULED: <2026-12-05 Sat>\n"), ("call Ana tomorow at 10", "call Ana tomorrow at 10", "* TODO call Ana\nSCHEDULED: <2026-11-20 Fri 10:00>\n")])
+def test_a_day_or_its_turns_in_the_middle_are_offered_at_the_end_and_names_keep_their_letters(tmp_path, line, offer, now):
+    answers, files = play(tmp_path, {**HOUSE, "people.org": "* Ana\n"}, line, "yes")
+    assert f"Did you mean “{offer}”?" in answers[0] and files["inbox.org"].endswith(now), answers
+
+
+def test_what_was_sent_is_done_and_a_list_is_not_cleared(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "email prof weber done", "clear the list", "shopping list milk, eggs, bread")
+    assert "“done email prof weber”" in answers[0] and "I delete nothing" in answers[1] and "todo milk in shopping.md; todo eggs in shopping.md; todo bread in shopping.md" in answers[2] and files == HOUSE, answers
+
+
+def test_several_lines_that_are_clear_are_done_and_others_are_not(tmp_path):
+    answers, files = play(tmp_path / "a", HOUSE, "todo milk\nnote: the fig is wrapped\ndone dentist\nwhat is due today")
+    assert files["inbox.org"].endswith("* TODO milk\n* the fig is wrapped\n") and "* DONE Dentist" in files["house.org"], answers
+    for number, text in enumerate(("todo milk\nnote: x\nfly to mars", "todo milk\nnote: x\n$ rm house.org", "done dentist\n- garden", "* TODO a\n** TODO b", "> done dentist\n> archive garden", "done dentist\n\nHi, I am Ana")):
+        answers, files = play(tmp_path / str(number), HOUSE, text)
+        assert files == HOUSE and "nothing was done" in answers[0], (text, answers)
+
+
+def test_remind_me_is_asked_until_it_is_whole(tmp_path):
+    answers, files = play(tmp_path, HOUSE, "remind me", "tomorrow", "to call jo", "and also on friday")
+    assert files["inbox.org"].endswith("* TODO call jo\nSCHEDULED: <2026-11-20 Fri>\n") and "todo and" not in answers[3], answers
+
+
+LATE = {"inbox.org": "".join(f"* TODO {name}\nDEADLINE: <2026-11-1{day} Tue>\n" for day, name in enumerate(("tea", "bread", "soap", "salt"), 1)) + "* TODO Free Nele from school\nDEADLINE: <2026-11-23 Mon>\n* Nele\n:PROPERTIES:\n:BIRTHDAY: 2017-05-15\n:END:\n"}
+
+
+def test_the_same_is_done_to_the_next_ones_of_a_list(tmp_path):
+    answers, files = play(tmp_path, LATE, "show overdue", "done 2", "and 3", "und das vierte auch", "and bread")
+    assert [line for line in files["inbox.org"].splitlines() if line.startswith("* ")][:4] == ["* TODO tea", "* DONE bread", "* DONE soap", "* DONE salt"], answers
+
+
+@pytest.mark.parametrize("line, said", [("move the rest to next week", "one thing at a time"), ("move them all to monday", "one thing at a time"), ("push everything by a day", "one thing at a time"), ("how old is nele in 2030", "Nele: 13 on Wednesday 15 May 2030"), ("is nele free on sunday", "find nele sunday")])
+def test_what_is_several_or_means_another_thing_is_not_taken_for_one(tmp_path, line, said):
+    (answer,), files = play(tmp_path, LATE, line)
+    assert said in answer and "No, not" not in answer and files == LATE, answer
+
+
+@pytest.mark.parametrize("new", ['put "brunch with jo" on sunday at 11', "move brunch to sunday"])
+def test_what_is_said_of_something_new_does_not_change_what_was_named_before(tmp_path, new):
+    notes = {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-23 Mon 09:00>\n"}
+    answers, files = play(tmp_path, notes, "what is on 23 november", new, "make that 11:30", "move it to friday")
+    assert files == notes and "For a new task" in answers[1], answers
+
+
+def test_the_hour_of_what_is_there_and_what_was_called_off(tmp_path):
+    notes = {"inbox.org": "* TODO Handwerker\nSCHEDULED: <2026-11-20 Fri 15:00>\n"}
+    answers, files = play(tmp_path, notes, "Handwerker doch erst um 17 Uhr", "yes", "der Handwerker hat abgesagt", "hab heute Oma besucht")
+    assert "<2026-11-20 Fri 17:00>" in files["inbox.org"] and "“cancel Handwerker”" in answers[2] and "done" not in answers[3], answers

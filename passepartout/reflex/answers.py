@@ -180,6 +180,7 @@ def is_it_then(request: Request, around: Surroundings) -> dict | None:
     line = request.plain
     if len(line) > 200 or "\n" in line or not (found := _HEADED.fullmatch(line)): return None
     for words, span in readings(found[1], request.today):
+        if _FREE_THEN.search(words): continue
         words = re.sub(r"^there\s+(?:an?|any|some)\s+|\s+(?:due|planned|scheduled|happening)$", "", words, flags=re.I)
         dated = with_fallback(lambda around: dated_places(words, around, request.today), around) if words.lower() not in _NO_NAME or words.lower() in PRONOUNS else []
         if not isinstance(dated, list): return dated
@@ -188,6 +189,7 @@ def is_it_then(request: Request, around: Surroundings) -> dict | None:
                                  f"{line_about(place, dates, around, request.today)}" for place, dates in dated))
     return None
 
+_FREE_THEN = Regex(r"\s(?:free|busy|available|frei)(?:\s+(?:on|at|in|for|am|um))?$", re.I)          # who is free is in no title
 _NO_NAME = frozenset("there it this that anything something everything".split())
 
 # %% ../../nbs/reflex/answers.ipynb #cf3627b8

@@ -165,6 +165,7 @@ def say_years(born: Birthday, today: date) -> str:
 # %% ../../nbs/reflex/birthdays.ipynb #c164e042
 _HOW_OLD = Regex(r"(?:how\s+old\s+(?:is|are|was|will)|(?:what(?:'?s|\s+is)|how\s+old)\s+the\s+age\s+of)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:\s+(?:be|now|today|turn))?|when(?:'?s|\s+is|\s+was|\s+does)\s+(?:the\s+|my\s+|our\s+)?(.{2,60}?)(?:(?:'s?|(?<=s))\s+birthday|\s+have\s+(?:a\s+|(?:his|her|their)\s+)?birthday)"
                  r"|when\s+was\s+(.{2,60}?)\s+born|(?:the\s+)?(?!.*\bbefore\b)([\w' -]{2,40}?)(?:'s?|(?<=\ws))\s+birthday|wie\s+alt\s+(?:ist|wird)\s+(.{2,60})|wann\s+hat\s+(.{2,60}?)\s+geburtstag", re.I)
+_IN_YEAR = Regex(r"((?:how\s+old|wie\s+alt)\s.{3,80}?)\s+in\s+(20\d\d)", re.I)
 _WHOSE = Regex(r"(?:(?:who|which\s+of\s+us)\s+has\s+(?:a\s+|(?:his|her|their)\s+)?birthday|(?:(?:show|list|what|which|are\s+there|any)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?P<next>next\s+|upcoming\s+|coming\s+)?birthdays?(?:\s+(?:are|is|come|coming)(?:\s+up)?)?|(?:whose|who['’]?s)\s+birthday\s+(?:is|comes)|geburtstage)(?:\s+(?P<when>.{2,40}))?", re.I)
 MOST_BIRTHDAYS = 30
 
@@ -189,6 +190,7 @@ def birthdays(request: Request, around: Surroundings) -> dict | None:
     "how old is Nele, when is Ana's birthday, birthdays in may, whose birthday is next"
     line = " ".join(request.plain.split())
     if len(line) > 120: return None
+    if (then := _IN_YEAR.fullmatch(line)): line = then[1]
     asked, whose = _HOW_OLD.fullmatch(line), _WHOSE.fullmatch(line)
     if not asked and not whose: return None
     known = with_fallback(birthdays_of, around)
@@ -201,6 +203,8 @@ def birthdays(request: Request, around: Surroundings) -> dict | None:
         if met and not any(born.year for born in met) and not of_age:
             called = in_both_words(asked.groups()[-1], request, around) if asked.groups()[-1] else when_is(request, around)
             if called and called["payload"]["action"] == "MESSAGE": return called
+        if met and then and (aged := [born for born in met if 0 < born.year <= int(then[2])]):
+            return say("\n".join(f"{born.name}: {int(then[2]) - born.year} on {say_day(born.on(int(then[2])))} ({born.file}:{born.line})" for born in aged[:MOST_BIRTHDAYS]))
         if met: return say("\n".join(say_birthday(born, born.next(request.today), request.today) for born in met[:MOST_BIRTHDAYS])
                            + ("" if not of_age or any(born.year for born in met) else "\n" + say_years(met[0], request.today)))
         if of_age: return with_fallback(lambda around: of_unknown_age(next(filter(None, asked.groups())), around, re.search(r"\bthe\b", line, re.I) is None), around)

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/doubts.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TURNS', 'AND', 'on_each_day', 'days_at_the_end', 'each_of', 'days_doubt', 'next_of_month', 'in_turns',
-           'repeats_doubt', 'two_tasks', 'has_day', 'day_within', 'foreign_day', 'doubt']
+           'repeats_doubt', 'two_tasks', 'has_day', 'day_within', 'foreign_day', 'turn_at_the_end', 'doubt']
 
 # %% ../../nbs/reflex/doubts.ipynb #2a890335
 import re
@@ -188,7 +188,8 @@ def day_within(line: str, today: date) -> str | None:
         for at in range(len(words) - 1, 1, -1):
             if words[at].lower() not in _TAILS: continue
             title, when = split_when(before := " ".join(words[:at]), today)
-            if when is None and (english := dated_line(before, today)): title, when = split_when(before := english, today)
+            cut = title.split()[-1:] and title.split()[-1].lower() in ("am", "um", "im", "ab", "bis", "zum")
+            if (when is None or cut) and (english := dated_line(before, today)): title, when = split_when(before := english, today)
             if when and title and not {*words_of(title)} <= _NO_MATTER: return f"{title} {' '.join(words[at:])} {before[len(title):].strip()}"
     except NoSuchDate: pass
     return None
@@ -211,6 +212,15 @@ def foreign_day(line: str) -> str | None:
     before = words[:at - (words[at - 1].lower() in _BEFORE_A_DAY)]
     return " ".join([*before, *(["on"] if day.endswith("day") and day not in ("today",) and " " not in day else []), day, *hour]) if before else None
 
+# %% ../../nbs/reflex/doubts.ipynb #6ecdfdbb
+_GERMAN_TURN = Regex(r"(?<!\S)(?:jede[nrs]?|alle)\s(?:(?:zwei|drei|vier|zweite[nrs]?|\d{1,2})\s)?(?:montage?|dienstage?|mittwoche?|donnerstage?|freitage?|samstage?|sonntage?|tage?|wochen?|monate?|morgen|abend)(?:\s(?:um\s)?\d{1,2}(?:[:.]\d\d)?(?:\suhr)?)?(?=\s\S)", re.I)
+
+def turn_at_the_end(line: str, today: date) -> str | None:
+    "A German line with the turns that stand in its middle at its end; `None` where there are none, or none that are understood."
+    if set('"“”„«»') & set(line) or len(line) > 200 or not (found := _GERMAN_TURN.search(line := " ".join(line.split()))): return None
+    moved = f"{line[:found.start()].strip()} {line[found.end():].strip()} {found[0]}".strip()
+    return moved if dated_line(moved, today) else None
+
 # %% ../../nbs/reflex/doubts.ipynb #6f725b0b
 _PLANNED = Regex(r"\s(?:scheduled|planned|deadline|due)\s+(?:for\s+|on\s+|by\s+)?[\w .:-]{2,40}\Z", re.I)
 
@@ -221,6 +231,7 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
         named = [GERMAN_WORDS.get(word, word) for word in vague.split() if word not in _IN_A_MONTH]
         example = f"on 1 {' '.join(named if len(named) > 1 or named[0] in MONTH else ['march', *named])}" if _month_at_the_end(words) else "on monday"
         return f"Which day do you mean by “{vague}”? Name one, for example “{example}”, or put the task in quotes to keep the words as they are."
+    if not when and (moved := turn_at_the_end(line, today)): return f"What repeats stands at the end. Did you mean “todo: {moved}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if not when and "”" not in line and (english := foreign_day(line)) and split_when(english, today)[1]:
         return f"I read days in English and German. Did you mean “todo: {english}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"

@@ -48,6 +48,8 @@ def either(best: Sequence[tuple[Match, Command]], around: Surroundings, today: d
     return question(f"“{longest}” fits several.", best[0][1].said, tuple(meant), around, lambda place: carry_out(meant[place], place, around, today))
 
 # %% ../../nbs/reflex/edits.ipynb #b78604eb
+_SEVERAL = Regex(r"(?:all|both|everything|the\s+(?:rest|others|other\s+ones)|(?:them|these|those)(?:\s+(?:all|both))?|(?:all|both|most|some)\s+(?:of\s+)?(?:them|these|those|it)|alle|alles|den\s+rest)", re.I)
+
 def propose(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
     "What becomes of the readings of one sentence."
     if " " in readings[0].target and readings[0].target.lower() in PRONOUNS: return decline(ask_which(readings[0].target))
@@ -76,6 +78,7 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
                                 match.places, around, lambda place, command=command: carry_out(command, place, around, today))
     if readings[0].target.lower() in PRONOUNS: return None if weak else decline(ask_which(readings[0].target))
     first = readings[0]
+    if _SEVERAL.fullmatch(first.target): return None if weak else decline(f"I change one thing at a time, and “{first.target[:80]}” is several, so nothing was done. After a list, say it by their numbers: “done 1”, “move 2 to monday”.")
     new = (f" For a new task: todo {first.target[:80]} on {first.args['date']}" if first.verb == "date" and "date" in first.args
            else " “find …” looks into the texts as well.")
     return None if weak else decline(f"Nothing in your notes is called “{first.target[:80]}”, so nothing was done.{new}")

@@ -94,7 +94,7 @@ _EDITS = (
     (r"(?:setze?|stelle?|markiere?) (?P<what>.+?) (?:als|auf) (?P<words>(?!\w*liste\b|(?:erledigt|fertig|abgehakt)\b)[\w-]{3,20})", "mark {what} as {words}"),
     (r"streiche? (?P<what>.+?) (?:von|aus) (?:der|meiner|unserer) (?P<place>\w*liste)", "check off {what}"),
     (r"(?:hake?|streiche?) (?P<what>.+?) (?:ab|durch)(?: (?:von|auf) (?:der|meiner) (?P<place>\w*liste))?", "check off {what}"),
-    (rf"(?:ich )?habe? (?P<what>.+?) {_DONE_IT}", "I have sent {what}"),
+    (rf"(?:ich )?habe? (?!(?:heute|gestern|vorgestern)\b)(?P<what>.+?) {_DONE_IT}", "I have sent {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?:schon |bereits )?(?:erledigt|fertig|abgehakt)", "is {what} done?"),
     (r"(?:habe?|haben) (?:ich|wir) (?P<what>.+?) (?:schon |bereits )?(?:erledigt|gemacht|geschafft)", "have i done {what}?"),
     (r"erledige (?P<what>.+)", "done {what}"),
@@ -225,6 +225,7 @@ _STATED = (
     (r"(?P<what>.+?) (?:fällt|fallen) (?P<span>.+?) aus", "{what} is cancelled {span}"),
     (r"(?P<what>.+?) (?P<span>(?:am|heute|morgen|übermorgen|nächste\w*|diese\w*)\b.*?) (?:fällt|fallen) aus", "{what} is cancelled {span}"),
     (r"(?P<what>.+?) (?:fällt|fallen) aus", "{what} is cancelled"),
+    (r"(?P<what>.+?) (?:hat|haben|wurde|ist) (?:leider )?abgesagt", "{what} is cancelled"),
     (r"(?P<what>.+?) (?:wurde|wird|ist) (?:auf|nach) (?P<to>.+?) (?:verlegt|verschoben)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:(?:wurde|wird|ist) )?(?:verlegt|verschoben) (?:auf|nach) (?P<to>.+)", "{what} moved to {to}"),
     (r"(?P<what>.+?) (?:mache?|machen) (?:ich|wir) (?:erst )?(?P<to>.+)", "{what} moved to {to}"),
@@ -247,7 +248,7 @@ _ENDINGS = (
     (r"(?P<what>.+?) (?:verschieben|verlegen) (?:auf|nach) (?P<to>.+)", "reschedule {what} to {to}"),
     (r"(?:markiere? )?(?!ich )(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
     (r"(?P<what>.+?) auf (?:die|meine|unsere) (?P<place>\w*liste)(?: setzen| schreiben)?", "add {what} to the {place}"),
-    (rf"(?P<what>(?!(?:ich|wir|er|sie|es|was|wer|wie|wo|wann|warum)\b)(?:(?!(?:ist|sind|wurde|hat|habe)\b)[\w-]+ ){{0,2}}(?!(?:ist|sind|hat|haben|habe)\b)[\w-]+?) (?:(?:ist|sind|wurde|wurden) )?(?:schon |bereits )?{_DONE_IT}", "I have sent {what}"))
+    (rf"(?P<what>(?!(?:ich|wir|er|sie|es|was|wer|wie|wo|wann|warum|hab|habe|haben|heute|gestern)\b)(?:(?!(?:ist|sind|wurde|hat|habe)\b)[\w-]+ ){{0,2}}(?!(?:ist|sind|hat|haben|habe)\b)[\w-]+?) (?:(?:ist|sind|wurde|wurden) )?(?:schon |bereits )?{_DONE_IT}", "I have sent {what}"))
 
 # %% ../../nbs/reflex/german.ipynb #7baf9f6a
 _ASKED = (r"(?!(?:was|wer|wo|wie|wann|warum|wieso|weshalb|welche[rsn]?|ist|sind)\b|(?:habe?|haben|hat|kann|können|soll|sollen) (?:ich|wir|er|sie|man)\b"

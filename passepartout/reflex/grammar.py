@@ -19,7 +19,7 @@ from ..outline.privacy import is_private
 from .agendas import AROUND
 from .asides import both_shown
 from .answers import before_it, day_beside
-from .offers import TODO_OR_NOTE, WHICH, filled_in, says_no, says_only_yes, taken_up
+from .offers import TODO_OR_NOTE, WHICH, filled_in, says_no, says_only_when, says_only_yes, taken_up
 from .birthdays import with_birth_date
 from .captures import Request, decline, repeated_parts, say
 from .command import Command
@@ -27,12 +27,12 @@ from .dates import NoSuchDate, say_day
 from .edits import ask_which, edit, number_in, with_fallback
 from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere
 from .german import in_english
-from .followups import about_the_new, narrowed, of_another, shown_more, spelled_out, went_on
+from .followups import about_the_new, narrowed, next_of_list, of_another, shown_more, spelled_out, went_on
 from .guesses import suggestion
 from .hours import clocked
 from .lookups import Surroundings, look_up
 from .passed import in_time, next_time
-from .pastes import begun_anew, entries, pasted
+from .pastes import begun_anew, entries, line_by_line, pasted
 from .reading import SHOW
 from .searches import STOP, query_of
 from .reasons import CLOCK
@@ -64,7 +64,7 @@ def completed(request: Request, around: Surroundings) -> dict | None:
     asked, answered = around.earlier[-1]
     before = replace(around, earlier=around.earlier[:-1])
     if understand(asked, request.today, before)["payload"].get("text") != answered: return None
-    of_its_own = understood(request, around) if answered.startswith(_FOR_WHAT) else None
+    of_its_own = understood(request, around) if answered.startswith(_FOR_WHAT) and not (answered.startswith("Remind you") and says_only_when(request.text, request.today)) else None
     if of_its_own and (not of_its_own["payload"].get("declined") or of_its_own["payload"]["text"].startswith(_FOR_WHAT)): return of_its_own
     again = Request.of(meant, request.today)
     return from_now(again, before) or in_time(understood(again, before) or translated(again, before), again, before)
@@ -142,7 +142,7 @@ def meant_by(request: Request, around: Surroundings) -> dict:
     "The proposal for a request that is fit to be read, before what is so about every proposal."
     today = request.today
     try:
-        if each := entries(request.text, today, around) or begun_anew(request.text): return each
+        if each := entries(request.text, today, around) or line_by_line(request.text, today, around) or begun_anew(request.text): return each
         if (quoted := in_quotes(request.text, around)) != request.text: request = Request.of(quoted, today)
         around = spelled_out(around, today)
         if which_of_two(request, around): return decline(WHICH)
@@ -150,7 +150,7 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         if meant := offered_before(request, around):
             again = Request.of(meant, today)
             return entries(meant, today, around) or next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
-        return (completed(request, around) or went_on(request, around) or of_another(request, around) or shown_more(request, around)
+        return (completed(request, around) or next_of_list(request, around) or went_on(request, around) or of_another(request, around) or shown_more(request, around)
                 or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)

@@ -18,7 +18,7 @@ from .commands import STATE_WORDS, read_command
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import read_when, split_when
-from .doubts import days_at_the_end, doubt, foreign_day, in_turns, on_each_day
+from .doubts import days_at_the_end, doubt, foreign_day, in_turns, on_each_day, turn_at_the_end
 from .lookups import Outcome, Question, Surroundings
 from .agendas import agenda
 from .journals import journal
@@ -46,9 +46,10 @@ _DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|maybe|perhaps|probab
 _STATED = Regex(r"(?!(?:what|who|whos|whose|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been"
                 r"|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+"
                 r"|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
+_GOT = Regex(r"(?:bought|packed)\s+(?!(?:the|my|our|a|an|some)\s)([^,:;]{2,60})", re.I)
 _JUST = Regex(r"\s+(?:today|yesterday|tonight|this\s+(?:morning|afternoon|evening|week)|just\s+now|last\s+(?:night|week))$", re.I)
 _PAST = frozenset("out back over took did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
-                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled answered replied submitted corrected graded transferred forwarded delivered handed received".split())
+                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled answered replied submitted corrected graded transferred forwarded delivered handed received emailed mailed texted messaged invited signed".split())
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to"
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
@@ -93,6 +94,7 @@ def stated(request: Request) -> str | None:
     if (found := _HAPPENED.fullmatch(_PARTICLE.sub("", line))) and found[2].lower() in _PAST - _ALSO and not _DOUBTFUL.search(line): return f"done {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
+    if (found := _GOT.fullmatch(line)) and not _DOUBTFUL.search(line): return f"check off {found[1]}"
     if (found := _STATED.fullmatch(_JUST.sub("", line))) and (found["was"] or "").lower() not in _PAST: found = None
     found = found or _STATED.fullmatch(line)
     if not found or _DOUBTFUL.search(line): return None
@@ -106,7 +108,8 @@ def stated(request: Request) -> str | None:
     return f"mark {thing} as {verb}" if verb in STATE_WORDS else None
 
 # %% ../../nbs/reflex/guesses.ipynb #5ec41eb7
-_NO_TITLE = Regex(r"(?:(?:as\s+well|too|also|again|please|instead|then|auch|noch|bitte|erst|doch|lieber)\s*)+", re.I)
+_NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|auch|noch|bitte|erst|doch|lieber)\s*)+", re.I)
+_COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b)", re.I)
 
 def dated_task(request: Request) -> str | None:
@@ -115,7 +118,9 @@ def dated_task(request: Request) -> str | None:
     if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
+    if _COMES_LATER.search(" ".join(words)): return None
     if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
+    if turned := turn_at_the_end(" ".join(words), request.today): return f"todo {turned}"
     if english := foreign_day(" ".join(words)): return f"todo {english}" if split_when(english, request.today)[1] else None
     if named := words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
     if few := on_each_day(line := days_at_the_end(" ".join(words))) or in_turns(" ".join(words), request.today): return few

@@ -157,6 +157,7 @@ def filled_in(request: Request, around: Surroundings) -> str | None:
     whole = (filled_in(request_before, before) or taken or asked).strip().rstrip("?!. ")
     said, leads = request.text.strip().rstrip("?!. "), words_of(request.text)[:1]
     if answered.startswith("What shall the "): return f"{whole.rstrip(':')}{': ' if answered.startswith('What shall the note') else ' '}{said}"
+    if answered.startswith("Remind you of what?") and says_only_when(said, today): return f"{whole} {said}"
     if answered.startswith("Remind you of what?"): return f"{whole} {said}" if _LEADS & set(leads) else f"{whole} to {said}"
     if answered.startswith("Until when ") and leads:
         until = re.sub(r"^(?:until|till)\s+", "", in_english_days(said) or said, flags=re.I)

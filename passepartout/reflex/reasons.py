@@ -29,7 +29,7 @@ _EDITING = "I delete nothing, and change headings by their titles: done …, ren
 THINKING = "For that a language model is needed: " + SETTING + ". Without one I can find the notes it would work from: find …"
 REASONS = {_COMMANDS: "run execute exec sudo bash sh git ls cd rm grep python pip make curl wget ssh install compile $".split(), _WEB: "browse google download weather news surf".split(),
            _SENDING: "send mail email e-mail whatsapp sms text post tweet forward reply phone".split(),
-           _EDITING: "delete remove throw trash discard purge rename move edit change replace archive complete finish mark tick reschedule postpone cancel close erase tag untag schedule set check uncheck append refile".split(),
+           _EDITING: "delete clear wipe reset remove throw trash discard purge rename move edit change replace archive complete finish mark tick reschedule postpone cancel close erase tag untag schedule set check uncheck append refile".split(),
            THINKING: "summarise summarize summary translate rewrite explain draft compose brainstorm why compare analyse analyze suggest recommend imagine chat discuss write".split()}
 BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 
@@ -58,7 +58,9 @@ def out_of_reach(request: Request, line: str) -> dict | None:
 
 # %% ../../nbs/reflex/reasons.ipynb #3d1f2d2b
 _ON_LIST = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:on|in)\s+(?:(?:my|the|our)\s+)([\w ]{0,30}?\w*liste?)", re.I)
-_BARE_LIST = Regex(r"(?:(?:my|the|our)\s+)?((?!(?:to-?do|new|an?|the)\b)[\w-]{2,20}(?:\s[\w-]{2,20})?\s+list|[\w-]{3,30}liste)", re.I)
+_IS_DONE = Regex(r"([^:;\"“”]{2,100}?)\s+(?:is\s+|was\s+)?(?:done|finished|sent|erledigt)", re.I)
+_LIST_OF = Regex(r"(?:(?:my|the|our)\s+)?((?!(?:to-?do|new|an?|the|clear|empty|delete|remove|reset|sort|print|show)\b)[\w-]{3,20}\s+list|[\w-]{3,30}liste)\s+([^,:]{1,60},.{1,300})", re.I)
+_BARE_LIST = Regex(r"(?:(?:my|the|our)\s+)?((?!(?:to-?do|new|an?|the|clear|empty|delete|remove|reset|sort|print)\b)[\w-]{2,20}(?:\s[\w-]{2,20})?\s+list|[\w-]{3,30}liste)", re.I)
 _SET_FIELD = Regex(r"(?:set|change|update)\s+(?:the\s+)?(\w+)(?:\s+(?:number|address|date))?\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|set\s+(?:the\s+)?property\s+(\w+)\s+(?:to\s+)?(\S+)\s+(?:on|of|for)\s+(.{1,80})", re.I)
 _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:into|in|to)\s+(\S{1,200}\.(?:org|md))""", re.I)
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
@@ -98,6 +100,8 @@ def to_begin(request: Request, line: str) -> dict | None:
         return decline(f"A list is a file with boxes. Did you mean “{begun}”? Say “yes”, and I'll do it.")
     if items.strip() and (found := _BARE_LIST.fullmatch(head.strip())) and (begun := list_begun(found[1], items)):
         return decline(f"There is no list called “{found[1]}” yet. Did you mean “{begun}”? Say “yes”, and I'll begin one.")
+    if (found := _LIST_OF.fullmatch(line)) and (begun := list_begun(found[1], found[2])):
+        return decline(f"A list is a file with boxes. Did you mean “{begun}”? Say “yes”, and I'll do it.")
     asked = (found := _HOW_TO.fullmatch(line)) and (found[1] or found[2])
     if found := _NEW_LIST.fullmatch(asked or line):
         name = (found[2] or found[1] or "shopping").strip().lower().replace(" ", "-")
@@ -109,6 +113,7 @@ def to_begin(request: Request, line: str) -> dict | None:
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #3c8f93e5
+_ANY_ONE = Regex(r"(?:an?|any|some|the|my)\s+(?:tasks?|notes?|todos?|headings?|items?|lines?|things?)", re.I)
 _DELETE = Regex(r"(?:delete|remove|erase|discard|trash|throw\s+away|get\s+rid\s+of)\s+(?:the\s+|my\s+|this\s+)?(?:(?:task|todo|note|heading|reminder|entry)\s+(?:about\s+|called\s+|on\s+)?(?:the\s+)?)?(?!of\b)(.{2,100})", re.I)
 _OFF_A_LIST = Regex(r"(.{1,80}?)\s+(?:from|off|of)\s+(?:the\s+|my\s+|our\s+)?(.{1,60}?)\s*(?:check)?list", re.I)
 _JUST_NOW = Regex(r"(?:the\s+)?(?:it|that|this|them|(?:last|previous|new|letzten?|neuen?)(?:\s+\w+)?)", re.I)
@@ -126,6 +131,7 @@ def to_delete(request: Request, line: str) -> dict | None:
         where = f" in {object_of(at[2])}" if at[2].lower() not in ("the", "my", "our", "a", "this", "that") else ""
         return decline(f"I delete nothing. “check off {object_of(at[1])}{where}” ticks it off; to take the line out, edit the note.")
     if found := _DELETE.fullmatch(_FROM_AGENDA.sub("", line)):
+        if _ANY_ONE.fullmatch(found[1]): return decline("I delete nothing. By its title, “archive dentist” puts a task away into an archive file, and “cancel dentist” gives it up. What I wrote myself /undo takes back.")
         return decline(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel "
                        f"{object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")
     return None
@@ -222,6 +228,7 @@ def to_keep(request: Request, line: str) -> dict | None:
             return decline(f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it.")
         if first[0] == "add" and (timed := appointment(Request.of(what, request.today))): return timed
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
+    if first and BY_WORD.get(first[0]) is _SENDING and (done := _IS_DONE.fullmatch(request.plain)): return decline(f"Did you mean “done {done[1]}”? Say “yes”, and I'll do it.")
     if first and BY_WORD.get(first[0]) is _SENDING and len(request.words) > 2 and not set(request.text) & set('?"“”;\n') and len(request.text) <= 150 and not request.favour:
         return decline(f"I can't send anything to anybody, but I can note it for you. Did you mean “todo {request.text.strip().rstrip('.!')}”? Say “yes”, and I'll do it.")
     return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD and request.words[:2] != ("set", "up") else None

@@ -34,6 +34,7 @@ from ..targets import Place, Resolved, choose, places_of, read_target, same_file
 _DID = ("Added the ", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “",
         "Changed the text below “")
 _UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number")
+_OF_SOMETHING_NEW = Regex(r"\A(?:I didn't understand that\. Did you mean|Nothing in your notes is called [^\n]{1,120} For a new task:) “?(?:todo|remind|note)\b")
 _NAMED = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)")
 _FILES = Regex(r" (?:in|to|from) ([^“”\n]+?\.(?:org|md|markdown))(?=[ ,.:;]|$)")
 _WITH_PLACE = Regex(r"“[^“”\n]{1,200}” \(([^():\n]{1,200}):(\d{1,7})\)")
@@ -43,7 +44,8 @@ _ONCE_MORE = Regex(r"(?:\s+(?:again|too|also|instead|once\s+more))+$")
 # %% ../../nbs/reflex/references.ipynb #8fed382e
 def referent(around: Surroundings) -> Place | None:
     "The one heading that the last answer was about; `None` when it named none, or when there is not exactly one such heading now. What was not understood in between does not count."
-    told = next((answered for _, answered in reversed(around.earlier[-6:]) if not answered.startswith(_UNHEARD)), "")
+    told = next((answered for _, answered in reversed(around.earlier[-6:]) if _OF_SOMETHING_NEW.search(answered) or not answered.startswith(_UNHEARD)), "")
+    if _OF_SOMETHING_NEW.search(told): return None
     if found := SHOWN.match(told) or _ONE.match(told): return heading_on(found[1], int(found[2]), around)
     named = entries_in(told)
     only = place_of(named[0], around) if len(named) == 1 and not named[0][0][0].isdigit() else None
