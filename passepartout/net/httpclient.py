@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from .endpoints import HttpFailed, Times, wait_of
-from .eventstream import Events, Lines, read_json, read_piece
+from .eventstream import Events, StreamLines, read_json, read_piece
 
 # %% ../../nbs/net/11ca_httpclient.ipynb #8294f255
 def library() -> Any:
@@ -209,7 +209,7 @@ async def _answer(response: Any, taken: Callable[[Any], bool], times: Times, ali
 # %% ../../nbs/net/11ca_httpclient.ipynb #5b83f318
 async def _pieces(response: Any, sse: bool, taken: Callable[[Any], bool], times: Times, alive: Callable[[], None]) -> None:
     "Give each event of a stream to `taken`, until the stream ends or says that it is done."
-    lines, events, received, pieces = Lines(times.line), Events(sse), 0, response.aiter_raw()
+    lines, events, received, pieces = StreamLines(times.line), Events(sse), 0, response.aiter_raw()
     async for piece in pieces:
         alive()
         if not received: piece = piece.removeprefix(b"\xef\xbb\xbf")             # a mark of the encoding, which some put in front

@@ -12,7 +12,7 @@ import os
 from itertools import islice
 from collections.abc import Sequence
 from ..oneline import shown
-from ..confinement.resources import Place, where
+from ..confinement.resources import DiskPlace, where
 from ..confinement.roots import PathRefused, Root
 from .words import Impure, component
 
@@ -32,7 +32,7 @@ class Places:
         "`name` as seen from here: unchanged while the script stands in the memex itself."
         return name if name.startswith("/") or not self.here else f"{self.here}/{name}"
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> DiskPlace:
         "Where `name` leads. PathRefused when that is outside, or when too many names were asked for."
         self.left -= 1
         if self.left < 0: raise PathRefused("The command names more files than can be looked up. Split it.", "large")
