@@ -218,22 +218,18 @@ def test_lists_of_names_are_not_searched(renderer, tmp_path, monkeypatch):
     for name in ("rooms.md", "names.md"): assert get_data((tmp_path / "made" / name).read_text())[1]["search"] == {"exclude": True}
 
 
-def test_a_build_that_waits_for_another_one_says_so(site, capsys):
+def test_a_build_that_waits_for_another_one_says_so(site, capsys, monkeypatch):
     "A build whose parent was killed goes on in its workers, and the next one waited for it without a word."
-    import fcntl, threading
-    with open(site.ROOT / ".site.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = threading.Event()
-        def build():
-            with site.alone(): done.set()
-        waiting = threading.Thread(target=build)
-        waiting.start()
-        waiting.join(0.2)
-        assert not done.is_set()
-        fcntl.flock(lock, fcntl.LOCK_UN)
-        waiting.join(10)
-    assert done.is_set() and "Another build of the site is running here" in capsys.readouterr().err
-    with site.alone(): pass
+    import fcntl
+    taken, locks = True, []
+    def flock(file, how):
+        locks.append(how)
+        if taken and how & fcntl.LOCK_NB: raise BlockingIOError
+    monkeypatch.setattr(site.fcntl, "flock", flock)
+    with site.alone(): assert locks == [fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_EX]
+    assert "Another build of the site is running here" in capsys.readouterr().err
+    taken, locks[:] = False, []
+    with site.alone(): assert locks == [fcntl.LOCK_EX | fcntl.LOCK_NB]
     assert capsys.readouterr().err == ""
 
 
