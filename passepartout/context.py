@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/context.html.md"""
 
 # %% auto #0
 __all__ = ['ELSEWHERE', 'PATIENCE', 'NOWHERE', 'BUSY', 'SHARES', 'turn_in', 'confidential', 'confide', 'LogLine', 'Log',
-           'get_system_logs', 'log_about', 'newest_last', 'for_models', 'log_view', 'Foci', 'Kept', 'Asked', 'Outlook',
-           'index_mark', 'same', 'Scene', 'awareness', 'assemble_global_awareness', 'today_line', 'today_of']
+           'get_system_logs', 'log_about', 'newest_last', 'for_models', 'log_view', 'Foci', 'Kept', 'AskedBefore',
+           'Outlook', 'index_mark', 'same', 'Scene', 'awareness', 'assemble_global_awareness', 'today_line', 'today_of']
 
 # %% ../nbs/09_context.ipynb #e74eec37
 import re
@@ -200,7 +200,7 @@ class Kept:
 
 
 # %% ../nbs/09_context.ipynb #cef7bcf5
-class Asked(Kept):
+class AskedBefore(Kept):
     "Looks into what is kept before it looks at the notes."
     def ask(self, key: tuple, look: Callable[[], Sight]) -> Sight:
         "What is kept under `key`, or else what `look` sees; while the index is being written, what was seen before."
@@ -218,7 +218,7 @@ class Asked(Kept):
 
 
 # %% ../nbs/09_context.ipynb #96cbb833
-class Outlook(Asked):
+class Outlook(AskedBefore):
     "What a model sees of the notes: all of them from afar, and one of them near."
     def periphery(self, local: bool, most: int, count: Counter | None = None, within: str = "") -> Sight:
         "All notes from afar, or those `within` a file or folder, in `most` tokens as `count` counts them."

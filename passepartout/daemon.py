@@ -22,7 +22,7 @@ from typing import Any
 from .agent import Agent, follow_skills, open_roots, preload
 from .conditions import PassepartoutError
 from .diary import diary_of
-from .serving.gauges import Gauges, Lines
+from .serving.gauges import Gauges, LogLines
 from .serving.guests import GuestLimits
 from .heartbeat import Heart, install
 from .loop import diagnostics_startup_run
@@ -197,7 +197,7 @@ class DaemonState(Minding):
 
     def __init__(self, given: Mapping[str, Any] | None = None, limits: GuestLimits = GuestLimits(), port: int | None = None, stream: Any = None,
                  log_json: bool = False):
-        self.given, self.limits, self.port, self.log = dict(given or {}), limits, port, Lines(stream or sys.stderr, as_json=log_json)
+        self.given, self.limits, self.port, self.log = dict(given or {}), limits, port, LogLines(stream or sys.stderr, as_json=log_json)
         self.gauges, self.guests, self.tokens, self.unshown, self.servers, self.porters = Gauges(), set(), {}, set(), [], []
         self.agent, self.lock, self.path, self.numbers, self.stopping = None, None, None, 0, False
         self.big, self.queues = asyncio.Semaphore(limits.big_frames), Queues(limits.turns, self.gauges)

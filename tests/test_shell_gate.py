@@ -46,6 +46,12 @@ def memex(tmp_path):
 def level(text, roots): return judge_command(text, roots, HOME).level
 
 
+@pytest.mark.parametrize("line", ["cd / && ls", "cat ../*.org", "cd /; cat *.x", "git -C / grep x", "cat x > /etc/x"])
+def test_a_reason_ends_as_a_sentence_does(line, roots):
+    reasons = judge_command(line, roots, HOME).reasons
+    assert reasons and all(reason[-1] == "." and reason[-2] not in ".:" for reason in reasons), reasons
+
+
 # What is read is what bash reads ------------------------------------------------------------------------------------
 
 PIECES = st.sampled_from(["a", "B", "7", "-", "--x=", ".", "/", ":", "@", "%", "+", "=", "^", "é", "ß", "日", "'", '"', "\\", "\\\\", "\\'", '\\"', "' '", '" "', "'$X'", '"$X"', "$X", "${X}", '"$S"', "$", "$'", "\\n",

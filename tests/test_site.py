@@ -218,6 +218,21 @@ def test_lists_of_names_are_not_searched(renderer, tmp_path, monkeypatch):
     for name in ("rooms.md", "names.md"): assert get_data((tmp_path / "made" / name).read_text())[1]["search"] == {"exclude": True}
 
 
+def test_a_build_that_waits_for_another_one_says_so(site, capsys, monkeypatch):
+    "A build whose parent was killed goes on in its workers, and the next one waited for it without a word."
+    import fcntl
+    taken, locks = True, []
+    def flock(file, how):
+        locks.append(how)
+        if taken and how & fcntl.LOCK_NB: raise BlockingIOError
+    monkeypatch.setattr(site.fcntl, "flock", flock)
+    with site.alone(): assert locks == [fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_EX]
+    assert "Another build of the site is running here" in capsys.readouterr().err
+    taken, locks[:] = False, []
+    with site.alone(): assert locks == [fcntl.LOCK_EX | fcntl.LOCK_NB]
+    assert capsys.readouterr().err == ""
+
+
 def test_a_word_of_a_page_does_not_lead_to_the_same_word_elsewhere(site):
     link = lambda word, page: f"[`{word}`](https://example.org/book/{page}.html#{word})"
     book = [{"cell_type": "code", "source": "from passepartout.other import (BudgetError,\n    helper)\nimport json"},

@@ -290,7 +290,10 @@ def faults(pages: dict, config):
 def alone():
     "One at a time: nbdev processes pages in one folder of the project, and two who do so at once read each other's halves."
     with open(ROOT / ".site.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try: fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Another build of the site is running here, or what is left of one that was killed; this one waits until it ends.", file=sys.stderr, flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

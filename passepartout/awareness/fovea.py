@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/awareness/fovea.html.md"""
 
 # %% auto #0
 __all__ = ['SECTIONS', 'PLACE', 'MOST_NEAR', 'NODE', 'Mention', 'Focus', 'by_nearness', 'foveal_view', 'outline_focus',
-           'heading_line', 'head_of', 'mention', 'with_path', 'find_node', 'linked_nodes', 'Found', 'rows_of',
+           'heading_line', 'head_of', 'mention', 'with_path', 'find_node', 'linked_nodes', 'FocusRow', 'rows_of',
            'find_row', 'index_focus', 'above_rows', 'beside_rows', 'linked_rows', 'named_rows', 'object_focus',
            'title_of']
 
@@ -132,7 +132,7 @@ def linked_nodes(targets: LinkTargets, outline: Outline, node: Node) -> list[tup
 # %% ../../nbs/awareness/08p_fovea.ipynb #c4fbdff0
 NODE = "SELECT n.id, n.file, n.place, n.parent, n.line, n.title, n.keyword, n.tags, n.start, n.body, n.ident, f.path FROM node n JOIN file f ON f.id = n.file WHERE "
 
-class Found(NamedTuple):
+class FocusRow(NamedTuple):
     "A row of the index."
     id: int
     file: int
@@ -148,12 +148,12 @@ class Found(NamedTuple):
     path: str
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #7db450a0
-def rows_of(index: Index, where: str, *values: Any) -> list[Found]:
+def rows_of(index: Index, where: str, *values: Any) -> list[FocusRow]:
     "The headings that a condition on the index finds."
-    return list(map(Found._make, index.db.execute(NODE + where, values)))
+    return list(map(FocusRow._make, index.db.execute(NODE + where, values)))
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #ed04fdfb
-def find_row(index: Index, wanted: str) -> Found | None:
+def find_row(index: Index, wanted: str) -> FocusRow | None:
     "The heading with an identity, or at a path, or at path:line."
     found = rows_of(index, "n.ident = ?", wanted) or rows_of(index, "f.path = ? AND n.place = 0", wanted)
     if not found and (at := PLACE.fullmatch(wanted)):
@@ -178,7 +178,7 @@ def index_focus(index: Index, wanted: str, private: tuple[str, ...], similar: Ca
                  tuple(map(name, beside_rows(index, row))), tuple(map(full, linked_rows(index, row))), tuple(map(full, alike[:MOST_NEAR])))
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #5f02acd7
-def above_rows(index: Index, row: Found) -> list[Found]:
+def above_rows(index: Index, row: FocusRow) -> list[FocusRow]:
     "The rows from the file down to the parent."
     found, parent = [], row.parent
     while parent >= 0 and (up := rows_of(index, "n.file = ? AND n.place = ?", row.file, parent)):
@@ -187,7 +187,7 @@ def above_rows(index: Index, row: Found) -> list[Found]:
     return found[::-1]
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #478dfeee
-def beside_rows(index: Index, row: Found) -> list[Found]:
+def beside_rows(index: Index, row: FocusRow) -> list[FocusRow]:
     "The nearest siblings, in the order of the text."
     if row.parent < 0: return []
     before = rows_of(index, "n.file = ? AND n.parent = ? AND n.place < ? ORDER BY n.place DESC LIMIT ?", row.file, row.parent, row.place,
@@ -198,7 +198,7 @@ def beside_rows(index: Index, row: Found) -> list[Found]:
     return sorted(nearest, key=lambda r: r.place)
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #a243cbf2
-def linked_rows(index: Index, row: Found) -> list[Found]:
+def linked_rows(index: Index, row: FocusRow) -> list[FocusRow]:
     "Where the links of a row lead, then what links to it; each once."
     out = [name for name, in index.db.execute(f"SELECT name FROM link WHERE file = ? AND node = ? AND {LEADS_THERE} LIMIT ?", (row.file, row.id, MOST_NEAR))]
     names = link_names(row.title if row.place else "", row.ident, None if row.place else row.path)
@@ -208,7 +208,7 @@ def linked_rows(index: Index, row: Found) -> list[Found]:
     return [r for r in {r.id: r for r in rows}.values() if r.id != row.id][:MOST_NEAR]
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #b0f8d71e
-def named_rows(index: Index, name: str) -> list[Found]:
+def named_rows(index: Index, name: str) -> list[FocusRow]:
     "The row that a link of this name leads to, if there is one."
     kind, _, target = name.partition(":")
     if kind == "id": return rows_of(index, "n.ident = ?", target)

@@ -9,8 +9,8 @@ __all__ = ['LONE', 'ASCII', 'TAG_MARK', 'STATE_MARK', 'PROPERTY_MARK', 'GLUE', '
            'KINDS', 'LIVE', 'HABIT', 'ONCE', 'OPEN', 'DONE', 'TASK', 'HIDDEN', 'OUT_OF_SIGHT', 'TEMPLATE', 'MOST_TAGS',
            'index_text', 'index_words', 'facet', 'property_facet', 'plain_tag', 'common_facets', 'facets', 'link_name',
            'link_end', 'heading_name', 'title_name', 'link_names', 'names_called', 'read_links', 'minute_of', 'time_of',
-           'date_row', 'expression_row', 'read_expression', 'read_stamp', 'Row', 'FileEntry', 'state_of', 'hidden_of',
-           'handed_down', 'body_of', 'words_key', 'file_entry']
+           'date_row', 'expression_row', 'read_expression', 'read_stamp', 'HeadingRow', 'FileEntry', 'state_of',
+           'hidden_of', 'handed_down', 'body_of', 'words_key', 'file_entry']
 
 # %% ../../nbs/indexing/08g_entries.ipynb #74519f12
 import json
@@ -213,7 +213,7 @@ HIDDEN = {"commented": 4, "archived": 8, "template": 32}          # why a headin
 OUT_OF_SIGHT, TEMPLATE = sum(HIDDEN.values()), HIDDEN["template"]
 MOST_TAGS = 64             # that a heading can be filtered by; a file of a thousand tags and ten thousand headings must not have ten million rows
 
-class Row(NamedTuple):
+class HeadingRow(NamedTuple):
     "A heading as the index holds it; `tags` are its own, those of parents are looked up."
     place: int
     parent: int
@@ -234,7 +234,7 @@ class Row(NamedTuple):
 # %% ../../nbs/indexing/08g_entries.ipynb #d40fd819
 class FileEntry(NamedTuple):
     "Everything that the index holds of one file."
-    rows: list[Row]
+    rows: list[HeadingRow]
     words: list[tuple[str, ...]]               # title, tags, body, above, file, facets: as the index takes them
     headings: list[Heading]
     dates: list[tuple]
@@ -289,7 +289,7 @@ def file_entry(outline: Outline) -> FileEntry:
         body, spans = body_of(outline, node)
         if shown != node.title: body = f"{link_targets(node.title)}\n{body}"
         words.append((title, mine, index_text(f"{said_text(outline, node)}{body}" if node.properties else body), above, name, facts))
-        rows.append(Row(at, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title, tags, own[at], tree[at],
+        rows.append(HeadingRow(at, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title, tags, own[at], tree[at],
                         words_key(own[at], title, mine, above, name, facts), None if node.title.isascii() else " ".join(index_words(shown))))
     broken = [(line, text, 0) for line, text in broken_stamps(outline)] + [(line, text, 1) for line, text in diary_dates(outline)[1]]
     return FileEntry(rows, words, headings(outline, own), [date_row(outline, s) for s in stamps(outline)], read_links(outline), broken,

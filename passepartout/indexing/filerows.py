@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from .entries import FileEntry, Row
+from .entries import FileEntry, HeadingRow
 from .identbook import assign_idents
 from .notefiles import Prepared
 
@@ -39,7 +39,7 @@ def write_file(index: Any, found: Prepared, now: float) -> None:
     else: forget_rows(db, file)
 
 # %% ../../nbs/indexing/08ge_filerows.ipynb #8aa30e3a
-COLUMNS = ("id", "file", "ident", *Row._fields)          # of the table `node`
+COLUMNS = ("id", "file", "ident", *HeadingRow._fields)          # of the table `node`
 PUT_NODE = f"INSERT INTO node({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT(id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS[1:])}"
 
 def write_rows(index: Any, file: int, entry: FileEntry, idents: list[str], old: Sequence[tuple]) -> None:

@@ -26,7 +26,7 @@ from ..notes import MOST_BYTES, Notes, decode
 from ..org import plain_text
 from ..outline.privacy import is_private
 from ..outline.properties import said_at
-from .query import Question, QueryError, ask, misread, has_filter, say_filter
+from .query import IndexQuestion, QueryError, ask, misread, has_filter, say_filter
 from .ranking import MOST, Best, Candidate, best_sections, select
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
@@ -152,11 +152,11 @@ def read_private(index: Index, private: Sequence[str]) -> Iterator[int]:
             yield id
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d8cdfef2
-def why_not(index: Index, question: Question, query: str, folder: str, private: Sequence[str] = ()) -> tuple[str, bool]:
+def why_not(index: Index, question: IndexQuestion, query: str, folder: str, private: Sequence[str] = ()) -> tuple[str, bool]:
     "(why nothing was found, whether private notes had a say in that): no notes, a word that is nowhere, a filter that nothing passes, or words that never meet."
     if not index.known: return EMPTY_FOLDER, False
     secret = private_sections(index, private)
-    held = {word.removesuffix(" *").strip('"'): [each.id in secret for each in select(index, Question(word, "", ()), word, folder)]
+    held = {word.removesuffix(" *").strip('"'): [each.id in secret for each in select(index, IndexQuestion(word, "", ()), word, folder)]
             for word in question.words}
     doubt = any(found and all(found) for found in held.values())
     if re.search(r"\sOR\s", query) and has_filter(query): return f"Nothing in your notes {say_filter(query)}." + undated(query) + misread(query), doubt
@@ -183,7 +183,7 @@ def nearest(index: Index, word: str, most: int = 3, secret: frozenset[int] = fro
                             (word[0], word[0] + "\U0010ffff", len(word)))
     from difflib import get_close_matches                # for words that are not found
     near = get_close_matches(word, [term for term, in rows], 10 * most, 0.75)
-    return [each for each in near if any(one.id not in secret for one in select(index, Question(each, "", ()), f'"{each}"'))][:most]
+    return [each for each in near if any(one.id not in secret for one in select(index, IndexQuestion(each, "", ()), f'"{each}"'))][:most]
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d0fbd9fd
 COLUMNS = "d.kind, d.day, d.minute, d.until_day, d.until_minute, d.repeat, d.warn, d.line, d.said, n.id, n.file, n.place, n.line, n.keyword, n.priority, d.live"

@@ -6,11 +6,11 @@ Docs: https://example.org/passepartout/indexing/query.html.md"""
 
 # %% auto #0
 __all__ = ['FIELDS', 'TOKEN', 'DATE_KINDS', 'FIRST', 'LAST', 'WEEKDAYS', 'PIECE', 'GIVEN_UP', 'NODE', 'BARE', 'EXAMPLES', 'SAID',
-           'DATES', 'STATES', 'QueryError', 'Leaf', 'Tree', 'read_tokens', 'read_tree', 'read_or', 'read_and', 'join',
-           'read_days', 'named_days', 'phrase_of', 'leaf_match', 'exact_facet', 'date_condition', 'changed_condition',
-           'occurs', 'link_condition', 'compile_tree', 'as_condition', 'Question', 'all_of', 'needs_word', 'forms',
-           'bare_filter', 'ask', 'positive_leaves', 'needle', 'shown_terms', 'misread', 'has_filter', 'say_filter',
-           'say_days', 'say_side']
+           'DATES', 'STATES', 'QueryError', 'Leaf', 'QueryTree', 'read_tokens', 'read_tree', 'read_or', 'read_and',
+           'join', 'read_days', 'named_days', 'phrase_of', 'leaf_match', 'exact_facet', 'date_condition',
+           'changed_condition', 'occurs', 'link_condition', 'compile_tree', 'as_condition', 'IndexQuestion', 'all_of',
+           'needs_word', 'forms', 'bare_filter', 'ask', 'positive_leaves', 'needle', 'shown_terms', 'misread',
+           'has_filter', 'say_filter', 'say_days', 'say_side']
 
 # %% ../../nbs/indexing/08i_query.ipynb #ee294cc3
 import re
@@ -43,7 +43,7 @@ class Leaf(NamedTuple):
     phrase: bool = False
 
 # %% ../../nbs/indexing/08i_query.ipynb #d2a61b81
-class Tree(NamedTuple):
+class QueryTree(NamedTuple):
     "AND, OR or NOT of what is below."
     operator: str
     parts: tuple
@@ -96,7 +96,7 @@ def read_and(tokens: Sequence, at: int, depth: int) -> tuple[Any, int]:
             part, at = read_or(tokens, at, depth + 1)
             at += at < len(tokens)
         elif not token.field and not index_words(token.text): continue
-        if part is not None: parts.append(Tree("NOT", (part,)) if negate else part)
+        if part is not None: parts.append(QueryTree("NOT", (part,)) if negate else part)
         negate = False
     return join("AND", parts), at
 
@@ -104,7 +104,7 @@ def read_and(tokens: Sequence, at: int, depth: int) -> tuple[Any, int]:
 def join(operator: str, parts: Sequence) -> Any:
     "The parts under one operator; nothing for none."
     parts = [part for part in parts if part is not None]
-    return parts[0] if len(parts) == 1 else Tree(operator, tuple(parts)) if parts else None
+    return parts[0] if len(parts) == 1 else QueryTree(operator, tuple(parts)) if parts else None
 
 # %% ../../nbs/indexing/08i_query.ipynb #b6ebbc33
 DATE_KINDS = {"due": KINDS.index("deadline"), "scheduled": KINDS.index("scheduled"), "closed": KINDS.index("closed")}          # and of what comes again, the days that were logged
@@ -237,7 +237,7 @@ def as_condition(part: tuple[str, str, list]) -> tuple[str, list]:
     return (part[1], part[2]) if part[1] else (f"{NODE} IN (SELECT rowid FROM words WHERE words MATCH ?)", [part[0]])
 
 # %% ../../nbs/indexing/08i_query.ipynb #eca2e7eb
-class Question(NamedTuple):
+class IndexQuestion(NamedTuple):
     "A query for the index: `match` in its own language (empty: none), conditions in SQL around it, and the words to show and to rank by."
     match: str
     where: str
@@ -279,19 +279,19 @@ def bare_filter(name: str, field: str) -> str:
     return f"{name}: needs a word right after it, without a space, as in {name}:{EXAMPLES.get(field, 'friday')}."
 
 # %% ../../nbs/indexing/08i_query.ipynb #3433c3a1
-def ask(query: str, today: date) -> Question | None:
+def ask(query: str, today: date) -> IndexQuestion | None:
     "The question for a query, None when there is nothing to look for. QueryError when a part of it cannot be understood."
     if not query.isascii(): query = query.encode("utf-8", "replace").decode()               # half a surrogate pair, which no note holds
     if bare := BARE.search(query):
         if (field := FIELDS.get(bare[1].lower())): raise QueryError(bare_filter(bare[1], field))
     tree = read_tree(query)
     if tree is None: return None
-    parts = tree.parts if isinstance(tree, Tree) and tree.operator == "AND" else (tree,)
+    parts = tree.parts if isinstance(tree, QueryTree) and tree.operator == "AND" else (tree,)
     wanted: list[str] = []
     unwanted: list[str] = []
     where, values = [], []
     for part in parts:
-        negative = isinstance(part, Tree) and part.operator == "NOT"
+        negative = isinstance(part, QueryTree) and part.operator == "NOT"
         match, condition, more = compile_tree(part.parts[0] if negative else part, today)
         if match: (unwanted if negative else wanted).append(match)
         else: where.append(f"NOT ({condition})" if negative else condition); values += more
@@ -301,7 +301,7 @@ def ask(query: str, today: date) -> Question | None:
     if unwanted and not match:
         where.append(f"{NODE} NOT IN (SELECT rowid FROM words WHERE words MATCH ?)")
         values.append(" OR ".join(unwanted))
-    return Question(match, " AND ".join(where), tuple(values), shown_terms(leaves), words, narrow, titled)
+    return IndexQuestion(match, " AND ".join(where), tuple(values), shown_terms(leaves), words, narrow, titled)
 
 # %% ../../nbs/indexing/08i_query.ipynb #dd2b5482
 def positive_leaves(tree: Any) -> list[Leaf]:

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/indexing/ranking.html.md"""
 __all__ = ['MOST', 'TITLE', 'TAG', 'FILED', 'BODY', 'TOGETHER', 'BEGINNING', 'CALLED', 'BEGUN', 'PAGE', 'STATE', 'AGE', 'HIDDEN',
            'UNMEANT', 'LINKS', 'MONTH', 'TITLED', 'LATEST', 'OF_FILE', 'Candidate', 'source', 'select', 'too_many',
            'needles', 'spaced', 'title_words', 'stands_in', 'points', 'asked_name', 'file_words', 'called_so',
-           'name_points', 'state_points', 'age_points', 'link_points', 'filed_under', 'base_points', 'Row',
+           'name_points', 'state_points', 'age_points', 'link_points', 'filed_under', 'base_points', 'RankedRow',
            'within_reach', 'with_links', 'count_for', 'ranked', 'own_pages', 'without_files', 'Best', 'best_sections',
            'ceiling', 'stand_above', 'with_latest', 'settle_files']
 
@@ -20,7 +20,7 @@ from math import log2
 from .entries import ASCII, DONE, OPEN, OUT_OF_SIGHT, TEMPLATE, index_words, link_names, names_called
 from .index import Index, Links
 from ..org import plain_text
-from .query import NODE, Question, occurs
+from .query import NODE, IndexQuestion, occurs
 from ..tuples import NamedTuple
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #b76111eb
@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
     folded: str | None = ""
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #6d7b4c41
-def source(question: Question, match: str, folder: str) -> tuple[str, list]:
+def source(question: IndexQuestion, match: str, folder: str) -> tuple[str, list]:
     "(FROM and WHERE, values) for the sections that match and pass the conditions of the question, inside of a folder."
     start, where, values = ("words JOIN node n ON n.id = words.rowid", ["words MATCH ?"], [match]) if match else ("node n", [], [])
     if question.where: where.append(question.where.replace(NODE, "+words.rowid" if match else "n.id")); values += question.values
@@ -48,14 +48,14 @@ def source(question: Question, match: str, folder: str) -> tuple[str, list]:
     return f"{start} WHERE {' AND '.join(where) or '1'}", values
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #0b060958
-def select(index: Index, question: Question, match: str, folder: str = ".", most: int | None = None) -> list[Candidate]:
+def select(index: Index, question: IndexQuestion, match: str, folder: str = ".", most: int | None = None) -> list[Candidate]:
     "At most `most` sections (default: one more than `MOST`), the last written first."
     rest, values = source(question, match, folder)
     sql = f"SELECT n.id, n.file, n.place, n.state{', n.title, n.tags, n.folded' if question.words else ''} FROM {rest} ORDER BY {'words.rowid' if match else 'n.id'} DESC LIMIT ?"
     return [Candidate(*row) for row in index.db.execute(sql, [*values, MOST + 1 if most is None else most])]
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #57c120df
-def too_many(index: Index, question: Question, folder: str = ".") -> bool:
+def too_many(index: Index, question: IndexQuestion, folder: str = ".") -> bool:
     "Whether whole words alone give more than `MOST` sections, which is found out without collecting what begins with them."
     if not question.narrow: return False
     rest, values = source(question, question.narrow, folder)
@@ -100,7 +100,7 @@ def points(words: Sequence[tuple[str, bool]], title: str, tags: str) -> tuple[fl
 CALLED, BEGUN, PAGE = 3.0, 1.0, 0.75
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #12764094
-def asked_name(question: Question) -> str:
+def asked_name(question: IndexQuestion) -> str:
     "What a section has to be called to be exactly what was asked for, spaced; empty without words."
     return "".join([whole[:-1] for whole, _ in needles(question.words)]) + " " if question.words else ""
 
@@ -149,7 +149,7 @@ def filed_under(index: Index, word: str, ids: Sequence[int]) -> set[int]:
     return {id for id, in rows}.intersection(ids)
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #62e40cb4
-def base_points(index: Index, question: Question, found: Sequence[Candidate], now: float, words: Sequence[str]) -> dict[int, float]:
+def base_points(index: Index, question: IndexQuestion, found: Sequence[Candidate], now: float, words: Sequence[str]) -> dict[int, float]:
     "The points of each section without those for links. `words` are those to ask *filed under* for."
     files, wanted, standing, values, lacking = index.files(), needles(question.words), {}, {}, [[] for _ in question.words]
     name = asked_name(question)
@@ -166,7 +166,7 @@ def base_points(index: Index, question: Question, found: Sequence[Candidate], no
     return values
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #645c53bc
-class Row(NamedTuple):
+class RankedRow(NamedTuple):
     "A section in the order of the answer: by points, and where these are equal by file and place."
     below: float               # the points, negative, so that the best come first
     path: str
@@ -174,7 +174,7 @@ class Row(NamedTuple):
     section: Candidate
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #d7680dae
-def within_reach(rows: Sequence[Row], links: Links, limit: int) -> tuple[list[Row], list[Row]]:
+def within_reach(rows: Sequence[RankedRow], links: Links, limit: int) -> tuple[list[RankedRow], list[RankedRow]]:
     "(those that may be among the first `limit` when links are counted, all others) of rows in order."
     if limit >= len(rows): return list(rows), []
     bar, near, far = rows[max(0, limit - 1)].below, [], []
@@ -183,36 +183,36 @@ def within_reach(rows: Sequence[Row], links: Links, limit: int) -> tuple[list[Ro
     return near, far
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #616684ae
-def with_links(index: Index, rows: Sequence[Row], links: Links) -> list[Row]:
+def with_links(index: Index, rows: Sequence[RankedRow], links: Links) -> list[RankedRow]:
     "The rows with the points for links, in order."
     asked = json.dumps([row.section.id for row in rows if (links.heading if row.place else links.file)])
     names = {id: (ident, title, folded)
              for id, ident, title, folded in index.db.execute("SELECT id, ident, title, folded FROM node WHERE id IN (SELECT value FROM "
                                                               "json_each(?))", (asked,))}
-    def lifted(row: Row) -> Row:
+    def lifted(row: RankedRow) -> RankedRow:
         if (name := names.get(row.section.id)) is None: return row
         return row._replace(below=row.below - link_points(count_for(links, row, *name)))
     return sorted(map(lifted, rows))
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #59edeca2
-def count_for(links: Links, row: Row, ident: str, title: str, folded: str | None) -> int:
+def count_for(links: Links, row: RankedRow, ident: str, title: str, folded: str | None) -> int:
     "How many links lead to a section."
     if not row.place: return sum([links.counts.get(name, 0) for name in link_names(title, ident, row.path)])
     words = title_words(Candidate(0, 0, 0, 0, title, "", folded))[1:-1]
     return links.counts.get("id:" + ident, 0) + (links.counts.get("title:" + words, 0) if words else 0)
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #e27b08fe
-def ranked(index: Index, question: Question, found: Sequence[Candidate], now: float, limit: int,
+def ranked(index: Index, question: IndexQuestion, found: Sequence[Candidate], now: float, limit: int,
            words: Sequence[str] | None = None) -> list[tuple[float, Candidate]]:
     "(points, candidate), best first, exact for the first `limit`. `words` are those to ask *filed under* for (default: those of the question)."
     files, values, links = index.files(), base_points(index, question, found, now,
                                                       question.words if words is None else words), index.linked()
-    rows = sorted([Row(-values[each.id], files[each.file][0], each.place, each) for each in found])
+    rows = sorted([RankedRow(-values[each.id], files[each.file][0], each.place, each) for each in found])
     near, far = within_reach(rows, links, limit + sum([not each.place for each in found]))      # files may be left out of the answer later
     return [(-row.below, row.section) for row in (*with_links(index, near, links), *far)]
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #3dd53f2b
-def own_pages(index: Index, question: Question, found: Sequence[Candidate]) -> set[int]:
+def own_pages(index: Index, question: IndexQuestion, found: Sequence[Candidate]) -> set[int]:
     "The numbers of the files that are called what was asked for and have text of their own, and none of whose sections is called so."
     name, files = asked_name(question), index.files()
     called = [each for each in found if called_so(each, files[each.file][0], name)] if name else []
@@ -222,7 +222,7 @@ def own_pages(index: Index, question: Question, found: Sequence[Candidate]) -> s
     return {id for id, in rows}
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #c61207d3
-def without_files(index: Index, question: Question, found: list[Candidate]) -> list[Candidate]:
+def without_files(index: Index, question: IndexQuestion, found: list[Candidate]) -> list[Candidate]:
     "The candidates without files that match by their name alone, beside sections of theirs."
     sections = {each.file for each in found if each.place}
     doubtful = [each.id for each in found if not each.place and each.file in sections]
@@ -240,7 +240,7 @@ class Best(NamedTuple):
     cut: str = ""
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #1c3ab333
-def best_sections(index: Index, question: Question, limit: int, now: float = 0.0, folder: str = ".") -> Best:
+def best_sections(index: Index, question: IndexQuestion, limit: int, now: float = 0.0, folder: str = ".") -> Best:
     "The sections that match, ranked; the first `limit` are those of all, or `cut` says what they are the best of. Must be called inside of `guarded`."
     if "occurs(" in question.where: index.db.create_function("occurs", 6, occurs, deterministic=True)
     if "names_called(" in question.where: index.db.create_function("names_called", 6, names_called, deterministic=True)
@@ -262,18 +262,18 @@ TITLED = f", so many of them by title that only the {MOST:,} written last were r
 LATEST = f". Ranked were those by title, then the ones written last, {MOST:,} in all." + _ADVICE
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #41ebfbfd
-def ceiling(question: Question) -> float:
+def ceiling(question: IndexQuestion) -> float:
     "The most points that a section can have that lacks a word in its title, and so is not called what was asked for."
     count = len(question.words)
     return (TITLE * (count - 1) + TAG) / count + STATE + AGE + LINKS
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #0a3afa0e
-def stand_above(question: Question, order: Sequence[tuple[float, Candidate]], limit: int) -> bool:
+def stand_above(question: IndexQuestion, order: Sequence[tuple[float, Candidate]], limit: int) -> bool:
     "Whether no section that lacks a word in its title belongs among the first `limit`."
     return bool(question.words) and 0 < limit <= len(order) and order[limit - 1][0] > ceiling(question)
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #efcf89df
-def with_latest(index: Index, question: Question, titled: Sequence[Candidate], latest: Sequence[Candidate], now: float, limit: int,
+def with_latest(index: Index, question: IndexQuestion, titled: Sequence[Candidate], latest: Sequence[Candidate], now: float, limit: int,
                 folder: str) -> list[tuple[float, Candidate]]:
     "The order of those by title and the `MOST` that were written last (`latest`, if they are known). What only begins with a word is passed over, in bodies and headings above."
     if question.narrow or not latest: latest = select(index, question, question.narrow or question.match, folder, MOST)
@@ -284,7 +284,7 @@ def with_latest(index: Index, question: Question, titled: Sequence[Candidate], l
 OF_FILE = """SELECT 1 FROM words WHERE words MATCH :match AND rowid BETWEEN (SELECT min(id) FROM node WHERE file = :file) AND (SELECT max(id) FROM node WHERE file = :file)
     AND +rowid IN (SELECT id FROM node WHERE file = :file AND place > 0) LIMIT 1"""
 
-def settle_files(index: Index, question: Question, order: list[tuple[float, Candidate]], limit: int) -> tuple[list[tuple[float, Candidate]],
+def settle_files(index: Index, question: IndexQuestion, order: list[tuple[float, Candidate]], limit: int) -> tuple[list[tuple[float, Candidate]],
         bool]:
     "The order without those files among the first that match by their name alone, beside sections of theirs; and whether that is in doubt for one of them."
     kept, doubt, body, own = [], False, f"body : ({' OR '.join(question.words)})", own_pages(index, question, [each for _, each in order])

@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 
 from ..lazy import Regex
 from ..org import Node, Outline, inside
-from .timestamps import CLOCK, REPEATED, Place, Stamp, page_hour, planned_kind, read_details
+from .timestamps import CLOCK, REPEATED, OffsetPlace, Stamp, page_hour, planned_kind, read_details
 from ..records import record
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #8c888f13
@@ -217,7 +217,7 @@ def diary_dates(outline: Outline) -> tuple[tuple[Stamp, ...], tuple[tuple[int, s
 # %% ../../nbs/outline/08ac_diarydates.ipynb #bac19e41
 def read_diary_dates(outline: Outline) -> tuple[tuple[Stamp, ...], tuple[tuple[int, str], ...]]:
     "What `diary_dates` keeps."
-    text, found, left, where = outline.text, [], [], Place(outline)
+    text, found, left, where = outline.text, [], [], OffsetPlace(outline)
     marks = sorted([*BRACKETED.finditer(text), *LINES.finditer(text)], key=re.Match.start)
     for mark in marks:
         if inside(outline.dead, mark.start()): continue

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/outline/timestamps.html.md"""
 __all__ = ['BRACKETS', 'CLOCK', 'REPEAT', 'WARN', 'DAYS', 'ACTIVE', 'INACTIVE', 'WORDS', 'BEFORE', 'STATE_LINE', 'KINDS', 'HINTS',
            'PAGE_DATE', 'REPEATED', 'LAST_DAY', 'HOUR', 'NAMES', 'ELSEWHERE', 'SIGNS', 'FIELDS', 'ENDS', 'BRACE',
            'NAMED', 'Repeat', 'Stamp', 'read_details', 'clock_time', 'dates_in', 'bracket_stamps', 'calendar_day',
-           'is_logged', 'planned_kind', 'is_quoted', 'Place', 'around', 'find_marks', 'mark_stamps', 'is_start',
+           'is_logged', 'planned_kind', 'is_quoted', 'OffsetPlace', 'around', 'find_marks', 'mark_stamps', 'is_start',
            'with_repeat', 'page_event', 'page_hour', 'stamps', 'broken_stamps', 'read_stamps', 'occurrences',
            'days_later', 'hours_later', 'months_later', 'clipped_day', 'names_like', 'write_stamp', 'brackets_in',
            'write_mark']
@@ -92,7 +92,7 @@ BEFORE = Regex(rf"(?<!\w)({'|'.join(WORDS)}):[ \t]*\Z")
 # %% ../../nbs/outline/08a_timestamps.ipynb #4ebfa334
 def bracket_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
     "The dates in brackets, and (line, text) of those that no calendar has."
-    text, found, broken, where, end, markdown = outline.text, [], [], Place(outline), -1, outline.format == "markdown"
+    text, found, broken, where, end, markdown = outline.text, [], [], OffsetPlace(outline), -1, outline.format == "markdown"
     for m in dates_in(uncoded(text) if outline.format == "markdown" else text):
         if inside(outline.dead, m.start()): continue
         node, line = where.at(m.start())
@@ -151,7 +151,7 @@ def is_quoted(outline: Outline, found: re.Match, line_start: int) -> bool:
     return any(m.start() < start and end < m.end() for m in VERBATIM.finditer(text, before, end + 200 if stop < 0 else stop))
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #45776282
-class Place:
+class OffsetPlace:
     "Finds the innermost node and the line of offsets that only grow."
     def __init__(self, outline: Outline):
         self.outline, self.starts = outline, [n.start for n in outline.nodes]
@@ -201,7 +201,7 @@ def find_marks(text: str) -> Iterator[re.Match]:
 # %% ../../nbs/outline/08a_timestamps.ipynb #812ebd6f
 def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
     "The dates after words and signs, and (line, text) of those that no calendar has."
-    found, broken, where, rules, begins, planned = [], [], Place(outline), {}, set(), set()
+    found, broken, where, rules, begins, planned = [], [], OffsetPlace(outline), {}, set(), set()
     for m in find_marks(outline.text):
         if inside(outline.dead, m.start()): continue
         node, line = where.at(m.start())

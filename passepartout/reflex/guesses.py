@@ -19,7 +19,7 @@ from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import read_when, split_when
 from .doubts import days_at_the_end, doubt, foreign_day, in_turns, on_each_day, turn_at_the_end
-from .lookups import Outcome, Question, Surroundings
+from .lookups import Outcome, ChoiceAsked, Surroundings
 from .agendas import agenda
 from .journals import journal
 from .questions import asked
@@ -38,7 +38,7 @@ alone = lambda form: lambda request, around: form(request)
 def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -> dict | None:
     "What the first of `forms` that fits makes of `request`; a question back as the message that it is."
     for form in forms:
-        if (found := form(request, around)) is not None: return decline(found.text) if isinstance(found, Question) else found
+        if (found := form(request, around)) is not None: return decline(found.text) if isinstance(found, ChoiceAsked) else found
     return None
 
 # %% ../../nbs/reflex/guesses.ipynb #c00ccd37

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/lookups.html.md"""
 # %% auto #0
 __all__ = ['VAGUE', 'MOST_CHOICES', 'ON_A_DAY', 'ENDING', 'Outcome', 'NotesChanged', 'Surroundings', 'name_of', 'node_at',
            'Match', 'rank_of', 'is_clear', 'on_its_day', 'just_so_called', 'look_up', 'file_meant', 'upper_headings',
-           'headings_for', 'names_it', 'resembles', 'Question', 'question']
+           'headings_for', 'names_it', 'resembles', 'ChoiceAsked', 'question']
 
 # %% ../../nbs/reflex/lookups.ipynb #e6f79aec
 import re
@@ -216,16 +216,16 @@ ENDING = "Answer with a number, or ask for something else."
 Outcome = Any                              # a proposal, a Question, or None when the sentence was no command after all
 
 @dataclass(frozen=True)
-class Question:
+class ChoiceAsked:
     "A question back: its text, what can be chosen, and what becomes of a choice."
     text: str
     places: tuple[Place, ...]
     then: Callable[[Place], Outcome]
 
 # %% ../../nbs/reflex/lookups.ipynb #f55f026f
-def question(lead: str, said: str, places: Sequence[Place], around: Surroundings, then: Callable[[Place], Outcome]) -> Question:
+def question(lead: str, said: str, places: Sequence[Place], around: Surroundings, then: Callable[[Place], Outcome]) -> ChoiceAsked:
     "A numbered question about at most nine places."
     shown = tuple(places[:MOST_CHOICES])
     lines = [f"{n}. {f'{place.keyword} ' if place.keyword else ''}{name_of(place, around)}{', a whole file' if place.kind == 'file' else f', {say_day(place.day)}' if place.day else ''}" for n, place in enumerate(shown, 1)]
     more = ["There are more; a further word of the title tells them apart."] if len(places) > len(shown) else []
-    return Question("\n".join([f"{lead} Which one do you mean? I'll {said.replace('{}', 'it')}.", *lines, *more, ENDING]), shown, then)
+    return ChoiceAsked("\n".join([f"{lead} Which one do you mean? I'll {said.replace('{}', 'it')}.", *lines, *more, ENDING]), shown, then)

@@ -25,7 +25,7 @@ from .editcalls import carry_out
 from .edits import (PRONOUNS, SHOWN, ask_which, by_place, by_places, each_of_them, edit, entries_in, last_list, look, number_in, outline_if_there,
                                        place_of, propose, with_fallback)
 from .linedates import line_on
-from .lookups import ENDING, Outcome, Question, Surroundings, is_clear, rank_of
+from .lookups import ENDING, Outcome, ChoiceAsked, Surroundings, is_clear, rank_of
 from .reminders import remind
 from .whens import HOURS_IN_WORDS
 from ..targets import Place, Resolved, choose, places_of, read_target, same_file
@@ -182,7 +182,7 @@ def remind_of_it(request: Request, around: Surroundings) -> Outcome:
     return remind(Request.of(f"remind me {when} about {place.title}" if when else f"remind me about {place.title}", request.today))
 
 # %% ../../nbs/reflex/references.ipynb #1f73439b
-def chosen(request: Request, asked: Question) -> Place | None:
+def chosen(request: Request, asked: ChoiceAsked) -> Place | None:
     "The place that an answer in words means."
     text = re.sub(r"\s+one$|^(?:(?:i\s+mean|i\s+meant|it'?s|the\s+one)\s+)+(?:(?:in|from|about|with)\s+)?", "",
                   request.text.strip().rstrip(".!"), flags=re.I)
@@ -193,14 +193,14 @@ def chosen(request: Request, asked: Question) -> Place | None:
     return found.places[0] if found.kind == "one" and is_clear(text, rank_of(text, found.places[0])) else None
 
 # %% ../../nbs/reflex/references.ipynb #45eec2e4
-def open_question(around: Surroundings, today: date) -> Question | None:
+def open_question(around: Surroundings, today: date) -> ChoiceAsked | None:
     "The question that the last answer asked, if it would be asked again like this."
     if not around.earlier or not around.earlier[-1][1].endswith(ENDING): return None
     (asked, answered), before = around.earlier[-1], replace(around, earlier=around.earlier[:-1])
     request = Request.of(asked, today)
     found = (by_number(request, before) or by_reference(request, before) or edit(request, before) or look(request, before)
              or by_words(request, before))
-    return found if isinstance(found, Question) and found.text == answered else None
+    return found if isinstance(found, ChoiceAsked) and found.text == answered else None
 
 # %% ../../nbs/reflex/references.ipynb #00988907
 def by_number(request: Request, around: Surroundings) -> Outcome:

@@ -17,7 +17,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ..conditions import PassepartoutError
-from .gauges import Gauges, Lines
+from .gauges import Gauges, LogLines
 from .guests import Guest, GuestLimits, trouble
 from ..plist import key_name
 from ..protocol import FramingError
@@ -78,7 +78,7 @@ class DaemonParts:
     limits: GuestLimits
     gauges: Gauges
     queues: Queues
-    log: Lines
+    log: LogLines
     big: asyncio.Semaphore              # for frames that take much memory
     numbers: int                        # how many guests there have been
     stopping: bool

@@ -12,7 +12,7 @@ import os
 from itertools import islice
 from collections.abc import Sequence
 from ..oneline import shown
-from ..confinement.resources import Place, where
+from ..confinement.resources import DiskPlace, where
 from ..confinement.roots import PathRefused, Root
 from .words import Impure, component
 
@@ -32,7 +32,7 @@ class Places:
         "`name` as seen from here: unchanged while the script stands in the memex itself."
         return name if name.startswith("/") or not self.here else f"{self.here}/{name}"
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> DiskPlace:
         "Where `name` leads. PathRefused when that is outside, or when too many names were asked for."
         self.left -= 1
         if self.left < 0: raise PathRefused("The command names more files than can be looked up. Split it.", "large")
@@ -47,7 +47,7 @@ class Places:
     def enter(self, name: str) -> str:
         "Go to the folder `name`; returns its path. Raises `Impure`."
         try: found = self.place(name)
-        except PathRefused as refusal: raise Impure(f"cd leads outside: {refusal.message}") from None
+        except PathRefused as refusal: raise Impure(f"cd leads outside: {refusal.message.removesuffix('.')}") from None
         if found.kind != "dir": raise Impure(f"cd {shown(name)} does not lead to a folder that exists now")
         self.here = found.path
         return found.path
@@ -68,7 +68,7 @@ def _listed(places: Places, folder: str) -> list[os.DirEntry]:
 def _looked_at(places: Places, folder: str) -> list[os.DirEntry]:
     "The entries of a folder, of which no more are read than may be looked at; `Impure` when it lies outside."
     try: found = places.place(folder or ".")
-    except PathRefused as refusal: raise Impure(f"the pattern looks outside: {refusal.message}") from None
+    except PathRefused as refusal: raise Impure(f"the pattern looks outside: {refusal.message.removesuffix('.')}") from None
     if found.kind != "dir": return []
     places.looked |= {found.path}
     try:

@@ -11,7 +11,7 @@ __all__ = ['KINDS', 'DATA', 'shared_file', 'harmless_script', 'checks_for']
 import os, re
 from collections.abc import Callable, Mapping
 
-from ..confinement.resources import Place
+from ..confinement.resources import DiskPlace
 from ..confinement.roots import PathRefused
 from ..lazy import Regex
 from ..oneline import shown
@@ -28,7 +28,7 @@ def shared_file(relative: str) -> bool:
     return _SHARED.fullmatch(relative) is not None
 
 # %% ../../nbs/shell/values.ipynb #a2783c4a
-def _is_shared(found: Place, places: Places) -> bool:
+def _is_shared(found: DiskPlace, places: Places) -> bool:
     if not found.sensitive.startswith("is hidden"): return False
     return any(shared_file(found.path[len(folder):]) for root in places.roots
                if found.path.startswith(folder := root.path.rstrip("/") + "/"))

@@ -24,7 +24,7 @@ from typer.core import TyperCommand
 from .commandline import AsJson, Memex, Today, as_json, as_typed, fail, tell
 from .completion import headings, tags as tags_in_use, views
 from ..conditions import PassepartoutError
-from .listing import Row, plain, print_groups, print_hint, tag_text, terminal
+from .listing import ListedRow, plain, print_groups, print_hint, tag_text, terminal
 from .render import clean, room, wrapped
 from ..oneline import short_line
 from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place_json, read_moment, shelf, unread
@@ -84,13 +84,13 @@ def with_tags(items: Iterable[Any], tags: Iterable[str], project: str | None, pr
     return [i for i in items if all(tagged(i.tags, tag) for tag in tags) and (not project or in_project(i, project, named(i)))]
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #d09d2327
-def item_row(item: Any, today: date, dated: bool = False) -> Row:
+def item_row(item: Any, today: date, dated: bool = False) -> ListedRow:
     "An item of the agenda as a row; `dated` for lists that are not grouped by day."
     from passepartout.agenda import say_when
     when = "" if item.kind == "task" else say_date(item, today) if dated else say_when(item)
     late = item.is_late(today)
     style = "red" if late else "yellow" if item.kind == "deadline" else ""
-    return Row(f"{item.file}:{item.line}", when, item.keyword or "", item.priority or "", item.title, item.tags, "", style,
+    return ListedRow(f"{item.file}:{item.line}", when, item.keyword or "", item.priority or "", item.title, item.tags, "", style,
                item.due.isoformat() if item.due else "")
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #a77eedb2
@@ -155,14 +155,14 @@ def print_agenda(opened: Shelf, items: list[Any], first: date, last: date, json_
     said, day = remarks(opened, items), opened.today
     if json_:
         return as_json({"from": first, "to": last, "today": day, "items": [item_json(opened, item) for item in items], "remarks": said})
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[ListedRow]] = {}
     for item in items: groups.setdefault(say_day(item.day) + (", today" if item.day == day else ""), []).append(item_row(item, day))
     show_groups(opened, groups, f"Nothing is on: {say_day(first)}" + (f" to {say_day(last)}." if last != first else "."),
                 items[0] if items else None)
     for remark in said: tell(remark, "yellow", sys.stderr)
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #b980c646
-def show_groups(opened: Shelf, groups: Mapping[str, list[Row]], nothing: str, first: Any) -> None:
+def show_groups(opened: Shelf, groups: Mapping[str, list[ListedRow]], nothing: str, first: Any) -> None:
     "Groups of rows, and how to open the first one; `nothing` when there are none."
     console = terminal()
     print_groups(groups, console)
@@ -261,7 +261,7 @@ def by_meaning(opened: Shelf, asked: str) -> tuple[str, Any]:
 # %% ../../nbs/terminal/20db_notecommands.ipynb #9546b1ee
 def print_hits(opened: Shelf, hits: Sequence[Any]) -> None:
     "Hits as rows: where the line stands that says why, and this line."
-    rows = [Row(f"{hit.file}:{hit.at}", "", hit.keyword or "", "", " › ".join(hit.path) or hit.title, hit.tags, hit.snippet or hit.hidden,
+    rows = [ListedRow(f"{hit.file}:{hit.at}", "", hit.keyword or "", "", " › ".join(hit.path) or hit.title, hit.tags, hit.snippet or hit.hidden,
                 "dim" if hit.hidden else "") for hit in hits]
     print_groups({"": rows}, console := terminal())
     print_hint(editor_hint(opened, hits[0].file, hits[0].at), console, "Open the first")

@@ -13,7 +13,7 @@ __all__ = ['MOST_WORDS', 'MOST_SHELLS', 'bare', 'form', 'seen_from_notes', 'star
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..confinement.resources import Place, where
+from ..confinement.resources import DiskPlace, where
 from ..confinement.roots import PathRefused, Root
 from ..rules import UNREADABLE, Begun, Spoken
 from ..shell.judge import GIVEN_VARIABLES, judge_command
@@ -169,7 +169,7 @@ def opened_by(command: Simple, folders: Sequence[str], roots: Sequence[Root]) ->
         else: yield from names_of(place.path, memex, under=True)
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #f57f2b5e
-def _place(word: str, folder: str, roots: Sequence[Root]) -> Place | None:
+def _place(word: str, folder: str, roots: Sequence[Root]) -> DiskPlace | None:
     try: return where(roots, word if word.startswith("/") else f"{folder}/{word}")
     except PathRefused: return None
 

@@ -20,7 +20,7 @@ from ..notes import SUFFIXES
 from ..outline.privacy import COPIES
 from ..records import record
 from ..oneline import shown
-from ..confinement.resources import Place, where
+from ..confinement.resources import DiskPlace, where
 from ..confinement.roots import PathRefused, Root
 from ..sensitive import holds_keys
 from ..shell.programs import Program, parse_words
@@ -74,7 +74,7 @@ def standing(script: Script, roots: Sequence[Root]) -> Iterator[tuple[Simple, in
                 here = here | {each.path for each in found} if found and all(each.kind == "dir" for each in found) else None
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #ff8f2fcf
-def _places(words: Iterable[str], here: frozenset[str], roots: Sequence[Root]) -> Iterator[Place]:
+def _places(words: Iterable[str], here: frozenset[str], roots: Sequence[Root]) -> Iterator[DiskPlace]:
     "What the words name, as seen from each folder; what is outside is not there for a command."
     for word in words:
         for folder in here:

@@ -19,7 +19,7 @@ from ..labels import FREE
 from ..messages import NETWORK
 from ..awareness.summaries import in_our_words, status_in_words
 from ..tools import Parameter, Tool, ToolContext, ToolError, ToolResult
-from ..net.webclient import Answer, FetchLimits, WebFailed, get
+from ..net.webclient import WebAnswer, FetchLimits, WebFailed, get
 
 # %% ../../nbs/toolbelt/12d_web.ipynb #7e86e9fa
 async def look_up(host: str, port: int) -> list[str]:
@@ -55,7 +55,7 @@ class Lookup:
         if not found: raise WebFailed(f"The name {address.host} leads nowhere.")
         return found
 
-    async def once(self, address: WebAddress, headers: dict[str, str]) -> Answer:
+    async def once(self, address: WebAddress, headers: dict[str, str]) -> WebAnswer:
         "One request. When a machine cannot be reached, the next number is tried, three at most."
         numbers, failure = await self.numbers(address), None
         for number in numbers[:3]:
@@ -68,7 +68,7 @@ class Lookup:
 # %% ../../nbs/toolbelt/12d_web.ipynb #88545b59
 class PageReader(Lookup):
     "Reads pages for one agent. `allowed` are the hosts to which redirects may lead; `vault` has the secrets with their hosts; `agrees` says of two calls, as arguments, whether the first may go on as the second."
-    async def read(self, address: WebAddress, authorization: str | None = None, hops: int = 5) -> tuple[WebAddress, Answer]:
+    async def read(self, address: WebAddress, authorization: str | None = None, hops: int = 5) -> tuple[WebAddress, WebAnswer]:
         "Follow `address` over at most `hops` redirects to a page: where it was found, and the answer. `AddressRefused` or `WebFailed` otherwise."
         headers, asked = self.headers(address, authorization), self.call(address, authorization)
         for _ in range(hops + 1):
@@ -110,7 +110,7 @@ class PageReader(Lookup):
         return {"authorization": filled}
 
 # %% ../../nbs/toolbelt/12d_web.ipynb #9fb6929a
-def readable(answer: Answer, base: str = "", links: int = 0) -> str:
+def readable(answer: WebAnswer, base: str = "", links: int = 0) -> str:
     "What of an answer is read to the model; of a page also where its first `links` lead, as seen from its address `base`."
     if "html" not in answer.kind: return answer.text
     from passepartout.net.pagetext import page_text          # with the first page, not with every start
@@ -132,7 +132,7 @@ def broken(text: str) -> list[str]:
     return lines
 
 # %% ../../nbs/toolbelt/12d_web.ipynb #419489e2
-def numbered(answer: Answer, base: str, links: int) -> tuple[str, list[str]]:
+def numbered(answer: WebAnswer, base: str, links: int) -> tuple[str, list[str]]:
     "What of an answer is read to the model, as it is and in lines."
     return (text := readable(answer, base, links)), broken(text)
 
