@@ -311,3 +311,121 @@ def test_what_is_attested_and_taken_back_is_what_was_named(monkeypatch):
     assert seen == [("t", "f", "c"), ("", "", ""), ("g",), ("",)]
     for do in (requests.attest, requests.revoke, requests.endorse, requests.offer, requests.approve):
         with pytest.raises(Refused, match="on the machine itself"): do(house, guest("tcp"), {})
+
+
+# name of the action, of the text, how long it may be, and what else stands in the message
+LONGEST = [("approve", "confirm", 1000), ("offer", "said", 2000), ("endorse", "said", 2000), ("attest", "tool", 200), ("attest", "fields", 2000), ("attest", "confirm", 64), ("plan", "session", 100), ("plan", "value", 10_000),
+           ("rewind", "note", 1000), ("rewind", "place", 1000), ("handshake", "session", 100), ("status", "session", 100), ("handshake", "nonce", 64)]
+
+
+@pytest.mark.parametrize("action, name, most", LONGEST)
+def test_a_text_may_be_as_long_as_is_said_for_it(action, name, most):
+    seen = []
+    def began(*args, **more): seen.append(args); raise ZeroDivisionError                # it was read, and something is begun with it
+    made = held(**dict.fromkeys(("approve", "offer", "endorse", "attest", "plan_do", "provider_cascade"), began), plan_named=lambda *given: Made(session="a"))
+    one = guest("unix", stranger=action == "handshake" and name == "nonce", seal=Made(nonces="ours"))
+    with pytest.raises(Refused, match=f"The {name} of a message is a text of 1 to {most} "): start(ACTIONS[action](made, one, {name: "a" * (most + 1)}))
+    try: start(ACTIONS[action](made, one, {name: "a" * most}))
+    except (ZeroDivisionError, AttributeError): pass
+
+
+def start(answer):
+    "Begin a coroutine, as far as it goes without anybody else."
+    if hasattr(answer, "send"):
+        try: answer.send(None)
+        finally: answer.close()
+
+
+@pytest.mark.parametrize("action, most", [("trace", 100), ("log", 500), ("news", 1 << 53)])
+def test_a_number_may_be_as_large_as_is_said_for_it(monkeypatch, action, most):
+    name = "seen" if action == "news" else "limit"
+    monkeypatch.setattr(requests, "get_system_logs", lambda agent, limit: [limit])
+    monkeypatch.setattr(requests, "diary_of", lambda agent: Made(mark=lambda *given: None, close=lambda: None))
+    made = held(trace=lambda turn, session, limit: [{"session": limit}])
+    with pytest.raises(Refused, match=f"a number from 1 to {most}"): ACTIONS[action](made, guest(), {name: most + 1})
+    assert json.loads(ACTIONS[action](made, guest(), {name: most})["json"]) == {"trace": [{"session": most}], "log": [most], "news": []}[action]
+    if action == "log": assert ACTIONS[action](made, guest(), {}) == {"action": "log", "json": "[20]"}
+
+
+@pytest.mark.parametrize("sensor", ["user-input", "chat-message"])
+async def test_words_are_a_turn_with_what_the_client_looks_at_and_those_of_others_count_as_theirs(monkeypatch, sensor):
+    seen = []
+    async def handle(text, **more): seen.append((text, more)); return Made(turn="t")
+    async def process(signal): seen.append(signal); return Made(turn="t")
+    monkeypatch.setattr(requests, "reply_payload", lambda house, guest, reply, session: (reply.turn, session))
+    one, made = guest(unseen={"main": ["t0"]}), held(handle=handle, process=process)
+    message = {"type": "EVENT", "foveal_focus": "roof", "payload": {"sensor": sensor, "text": "hello"}}
+    assert await answer_to(made, one, message) == ("t", "main")
+    if sensor == "user-input": assert seen == [("hello", {"source": requests.CLI, "session": "main", "focus": "roof", "typed": True, "unseen": ("t0",)})]
+    else: assert seen[0].payload["text"] == "hello" and str(seen[0].sensor) == str(requests.receive({"type": "EVENT", "payload": {"sensor": "chat-message", "text": "x"}}, source=requests.CLI, session="main").sensor)
+
+
+@pytest.mark.parametrize("approval, session", [("a1", "other"), ("a2", "mine"), (None, "mine")])
+async def test_a_yes_without_a_known_question_is_said_in_ones_own_session(monkeypatch, approval, session):
+    seen = []
+    async def approved(*args, **more): seen.append(args)
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    assert await approve(held(approve=approved), guest(), {"approval": approval, "code": "c", "session": "mine"}) == session and seen == [(approval, "c", session)]
+
+
+@pytest.mark.parametrize("via, source", [("unix", True), ("tcp", False)])
+def test_who_looks_at_what_waits_is_told_apart_from_the_port(via, source):
+    seen = []
+    requests.pending(held(pending=lambda *args: seen.append(args) or []), guest(via, session="port-a", sessions={"port-a": ""}), {})
+    assert seen == [(None, requests.CLI) if source else ("port-a", None)]
+
+
+def test_what_json_has_no_word_for_goes_as_text():
+    made = held(plan_rows=lambda session: [{"at": SimpleGuest}], trace=lambda *args: [{"session": None, "at": SimpleGuest}])
+    for action in ("plans", "trace"): assert json.loads(ACTIONS[action](made, guest(), {})["json"])[0]["at"] == str(SimpleGuest)
+
+
+def test_the_settings_are_told_without_the_secrets():
+    @dataclass
+    class Settings:
+        memex_dir: str = "/notes"
+        secrets: str = "hunter2"
+        origin: str = "o"
+        warnings: str = "w"
+    agent = {"settings": Settings(), "provider_cascade": ("local",), "turns": Made(recent=lambda session: []), "hint": "", "health": "healthy",
+             "diagnostics": [Made(in_place=True, __str__=None), "told"]}
+    agent["diagnostics"] = [type("Finding", (), {"in_place": there, "__str__": lambda self: self.text, "text": text})() for there, text in ((True, "at its place"), (False, "to all"))]
+    told = requests.status(held(**agent), guest(), {})
+    assert json.loads(told["settings"]) == {"memex_dir": "/notes"} and told["findings"] == ["to all"] and told["memex"] == "/notes"
+
+
+@pytest.mark.parametrize("via, token", [("unix", False), ("tcp", True)])
+def test_a_token_is_given_at_the_port_only(via, token): assert ("token" in handshake(held(), guest(via, stranger=False), {"session": "a"})) == token
+
+
+@pytest.mark.parametrize("nonce", ["0123456789abcdeg", "A123456789abcdef", "0123456789abcdef "])
+def test_every_sign_of_a_nonce_is_a_digit(nonce):
+    with pytest.raises(Refused): handshake(held(), guest("tcp", stranger=True, seal=Made(nonces="ours")), {"nonce": nonce})
+
+
+def test_who_is_not_at_the_port_is_asked_for_no_seal(): assert "nonce" not in requests.hello()["payload"] and requests.hello("ab")["payload"]["nonce"] == "ab"
+
+
+ALL_OF_IT = {"edits": True, "count": 2, "turn": "t", "note": "n", "place": "p", "limit": 3}
+
+
+@pytest.mark.parametrize("asked, given, hidden", [({}, {}, True), ({"dry": True}, {"dry": True}, False), ({"dry": 1, "edits": 1}, {}, True), (ALL_OF_IT, ALL_OF_IT, True)])
+async def test_who_goes_back_leaves_the_others_with_what_they_look_at(monkeypatch, asked, given, hidden):
+    seen = []
+    async def rewind(agent, session, given, source): seen.append((session, given, source)); return {"text": "back"}
+    monkeypatch.setitem(requests.desk.ACTIONS, "rewind", rewind)
+    made, other = held(turns=Made(recent=lambda session: [Made(turn="t1"), Made(turn="t2")])), guest(sessions={"a": ""})
+    made.guests = [one := guest(sessions={"a": ""}), other]
+    assert await ACTIONS["rewind"](made, one, {"session": "a", **asked}) == {"action": "rewind", "text": "back"}
+    assert seen == [("a", given, requests.CLI)]
+    assert (list(other.unseen.get("a", ())) == ["t1", "t2"]) == hidden and one.unseen == {}
+
+
+@pytest.mark.parametrize("action, payload", [("approve", {"approval": "a1", "code": "c"}), ("deny", {"approval": "a1"}), ("endorse", {"approval": "a1"}), ("attest", {"tool": "t"}), ("revoke", {"grant": "g"}), ("plan", {"plan": "p"}), ("undo", {})])
+async def test_what_the_agent_answers_is_what_the_guest_gets(monkeypatch, action, payload):
+    reply = object()
+    async def later(*args, **more): return reply
+    monkeypatch.setattr(requests, "reply_payload", lambda house, guest, reply, session: {"the reply": reply})
+    made = held(approve=later, plan_do=later, undo=later, plan_named=lambda *given: Made(session="a"), **dict.fromkeys(("deny", "endorse", "attest", "revoke"), lambda *args, **more: reply))
+    told = ACTIONS[action](made, guest(), payload)
+    assert (await told if hasattr(told, "send") else told)["the reply"] is reply
