@@ -1,11 +1,13 @@
 "What a guest may ask of a daemon: each action by name, and what may stand in it"
+import asyncio
 import json
 from dataclasses import dataclass
 from types import SimpleNamespace as Made
 
 import pytest
 
-from passepartout.serving import requests
+from passepartout.serving import reception, requests
+from passepartout.serving.reception import Queues
 from passepartout.serving.following import drafts_to, followed, step
 from passepartout.serving.requests import ACTIONS, Refused, answer_to, approve, ask_payload, deny, handshake, hide_from_others, join, number_in, offer, say, session_of, text_in
 
@@ -429,3 +431,75 @@ async def test_what_the_agent_answers_is_what_the_guest_gets(monkeypatch, action
     made = held(approve=later, plan_do=later, undo=later, plan_named=lambda *given: Made(session="a"), **dict.fromkeys(("deny", "endorse", "attest", "revoke"), lambda *args, **more: reply))
     told = ACTIONS[action](made, guest(), payload)
     assert (await told if hasattr(told, "send") else told)["the reply"] is reply
+
+
+class Took:
+    def __init__(self): self.names = []
+    def took(self, name, seconds): self.names.append((name, seconds >= 0))
+
+
+async def settled():
+    for _ in range(20): await asyncio.sleep(0)
+
+
+async def test_who_runs_and_who_waits_is_counted_whatever_becomes_of_a_turn():
+    places, gates, ran = Queues(2, took := Took()), {}, []
+    async def turn(name):
+        ran.append(name)
+        gates[name] = asyncio.get_running_loop().create_future()
+        return await gates[name]
+    assert (places.running, places.waiting, places.idle.is_set(), places.open.is_set()) == (0, 0, True, True)
+    tasks = {name: asyncio.ensure_future(places.run(name[0], lambda name=name: turn(name))) for name in ("a1", "a2", "b1", "c1")}
+    await settled()
+    assert (ran, places.running, places.waiting, places.idle.is_set()) == (["a1", "b1"], 2, 2, False)           # one of a session, two in all
+    tasks["a2"].cancel()
+    gates["b1"].set_exception(ZeroDivisionError())
+    await settled()
+    assert (ran, places.running, places.waiting) == (["a1", "b1", "c1"], 2, 0)
+    places.open.clear()
+    later = asyncio.ensure_future(places.run("d", lambda: turn("d1")))
+    gates["a1"].set_result("done")
+    gates["c1"].cancel()
+    await settled()
+    assert (ran, places.running, places.waiting, places.idle.is_set()) == (["a1", "b1", "c1"], 0, 1, True)      # closed: whoever comes waits
+    places.open.set()
+    await settled()
+    assert (ran[-1], places.running, places.waiting) == ("d1", 1, 0)
+    gates["d1"].set_result(None)
+    await settled()
+    assert later.done() and await tasks["a1"] == "done" and (places.running, places.waiting, places.idle.is_set()) == (0, 0, True)
+    for name in ("b1", "c1", "a2"):
+        with pytest.raises((ZeroDivisionError, asyncio.CancelledError)): await tasks[name]
+    assert sorted(took.names) == [("turn_seconds", True)] * 4 + [("wait_seconds", True)] * 4
+
+
+async def test_one_that_waits_for_quiet_lets_others_go_on_between_two_tries():
+    places, first = Queues(2, Took()), asyncio.get_running_loop().create_future()
+    async def wait(): return await first
+    async def short(): return "short"
+    long = asyncio.ensure_future(places.run("a", wait))
+    await settled()
+    quiet = asyncio.ensure_future(places.quiet(0.01))
+    await settled()
+    assert not places.open.is_set()
+    assert await asyncio.wait_for(places.run("b", short), 60) == "short" and not quiet.done()
+    first.set_result("long")
+    assert await asyncio.wait_for(quiet, 60) and await long == "long" and not places.open.is_set()
+    closed = asyncio.ensure_future(places.run("b", short))
+    await settled()
+    assert not closed.done()
+    places.open.set()
+    assert await asyncio.wait_for(closed, 60) == "short"
+
+
+@pytest.mark.parametrize("given, name", [(7, 7), ("a", "a"), ("a" * 64, "a" * 64), ("a" * 65, None), (True, None), (1.0, None), ([1], None), (None, None), ("", "")])
+def test_a_request_has_the_name_that_its_guest_gave_it(given, name): assert reception.number_of({"request": given}) == name and type(reception.number_of({"request": given})) is type(name)
+
+
+@pytest.mark.parametrize("reply, status", [({"status": "declined"}, "declined"), ({}, "answered"), ({"status": ""}, "answered"), (Made(status="done"), "done"), (Made(), "answered"), (None, "answered")])
+def test_what_has_no_status_was_answered(reply, status): assert reception.how_it_ended(reply) == status
+
+
+@pytest.mark.parametrize("payload, request_, told", [({"a": 1}, 7, {"type": "RESPONSE", "payload": {"a": 1, "request": 7}}), ({"a": 1}, None, {"type": "RESPONSE", "payload": {"a": 1}}), ({"a": 1}, 0, {"type": "RESPONSE", "payload": {"a": 1, "request": 0}}),
+    ({"type": "HEALTH-RESPONSE"}, 7, {"type": "HEALTH-RESPONSE"})])
+def test_an_answer_bears_the_name_of_its_request(payload, request_, told): assert reception.response(payload, request_) == told
