@@ -1,5 +1,6 @@
 "What a guest may ask of a daemon: each action by name, and what may stand in it"
 import asyncio
+import contextlib
 import json
 from dataclasses import dataclass
 from types import SimpleNamespace as Made
@@ -503,3 +504,18 @@ def test_what_has_no_status_was_answered(reply, status): assert reception.how_it
 @pytest.mark.parametrize("payload, request_, told", [({"a": 1}, 7, {"type": "RESPONSE", "payload": {"a": 1, "request": 7}}), ({"a": 1}, None, {"type": "RESPONSE", "payload": {"a": 1}}), ({"a": 1}, 0, {"type": "RESPONSE", "payload": {"a": 1, "request": 0}}),
     ({"type": "HEALTH-RESPONSE"}, 7, {"type": "HEALTH-RESPONSE"})])
 def test_an_answer_bears_the_name_of_its_request(payload, request_, told): assert reception.response(payload, request_) == told
+
+
+async def test_thirty_times_the_others_go_on_and_then_they_wait(monkeypatch):
+    places, asked = Queues(2, Took()), []
+    places.idle.clear()
+    @contextlib.asynccontextmanager
+    async def timeout(seconds):
+        asked.append((seconds, places.open.is_set()))
+        if seconds is not None: raise TimeoutError
+        places.idle.set()
+        yield
+    async def sleep(seconds): asked.append((seconds, places.open.is_set()))
+    monkeypatch.setattr(reception, "asyncio", Made(timeout=timeout, sleep=sleep))
+    await places.quiet(3.0)
+    assert asked == [(3.0, False), (6.0, True)] * 30 + [(None, False)] and not places.open.is_set()
