@@ -2,6 +2,7 @@
 import asyncio
 import contextlib
 import json
+import os
 from dataclasses import dataclass
 from types import SimpleNamespace as Made
 
@@ -519,3 +520,114 @@ async def test_thirty_times_the_others_go_on_and_then_they_wait(monkeypatch):
     monkeypatch.setattr(reception, "asyncio", Made(timeout=timeout, sleep=sleep))
     await places.quiet(3.0)
     assert asked == [(3.0, False), (6.0, True)] * 30 + [(None, False)] and not places.open.is_set()
+
+
+def door(guests=(), most=4, strangers=2, stopping=False):
+    made = reception.Refusing()
+    made.guests, made.limits, made.stopping = set(guests), Made(guests=most, strangers=strangers), stopping
+    return made
+
+
+def comer(number, **more):
+    "Somebody at the door: a plain object, so that it can stand in a set."
+    class Comer:
+        spoke = gone = stranger = False
+        seal, pid, dropped = None, None, ""
+        def drop(self, why): self.gone = self.dropped = why
+    one = Comer()
+    one.number = number
+    vars(one).update(more)
+    return one
+
+
+@pytest.mark.parametrize("uid, child, why", [(os.geteuid(), False, ""), (0, False, ""), (os.geteuid() + 1, False, "with nobody else"), (-1, False, "with nobody else"), (os.geteuid(), True, "no say here")])
+def test_at_the_socket_the_user_it_belongs_to_comes_in_and_no_child_of_the_daemon(monkeypatch, uid, child, why):
+    monkeypatch.setattr(reception, "peer_of", lambda connection: Made(pid=77, uid=uid))
+    monkeypatch.setattr(reception, "descends", lambda pid, ancestor: child and (pid, ancestor) == (77, os.getpid()))
+    one = comer(1)
+    said = door().refusal(one, None)
+    assert (why in said if why else said == "") and one.pid == 77
+
+
+def test_a_daemon_that_stops_lets_nobody_in_and_one_that_is_full_neither():
+    assert door(stopping=True).refusal(comer(1), None) == "The daemon is stopping."
+    assert "too many connections" in door([comer(n, spoke=True) for n in range(4)]).refusal(comer(9), None)
+
+
+def test_who_never_spoke_and_came_first_makes_way():
+    some = [comer(1, spoke=True), comer(2, gone="x"), comer(3), comer(4)]
+    assert door(some[:3]).room() and not any(each.dropped for each in some)
+    assert door(some).room() and [each.dropped for each in some] == ["", "", "it said nothing, and made way", ""]
+    assert not door([some[0], some[1], comer(5, spoke=True), comer(6, spoke=True)]).room()
+
+
+def test_the_port_fills_half_of_the_room_and_its_strangers_make_way_for_each_other():
+    sealed = [comer(n, seal="s") for n in (1, 2)]
+    assert "too many connections on the port" in door(sealed, most=5).refusal(comer(3, seal="s"), None)
+    assert door(sealed[:1] + [comer(8)], most=5).refusal(comer(3, seal="s"), None) == ""
+    assert door([], most=1).crowding() == "" and "on the port" in door(sealed[:1], most=1).crowding()
+    strangers = [comer(n, seal="s", stranger=True) for n in (4, 2)]
+    assert door([*strangers[:1], *sealed], most=50).crowding() == "" and not strangers[0].dropped              # who has shown a seal is none
+    assert door(strangers, most=50).crowding() == "" and [each.dropped for each in strangers] == ["", "it made way for the next stranger"]
+
+
+def intake(monkeypatch, answer, **more):
+    seen = []
+    made = reception.Counter()
+    made.limits, made.stopping, made.gauges = Made(asked=2), False, Made(count=lambda name: None, counts={("frames_total", ""): 3})
+    made.log = lambda *args, **named: seen.append((args, named))
+    made.logged = seen
+    monkeypatch.setattr(reception, "answer_to", answer)
+    vars(made).update(more)
+    return made
+
+
+async def test_each_request_is_answered_under_its_name_and_not_more_than_so_many_at_once(monkeypatch):
+    gates = [asyncio.get_running_loop().create_future() for _ in range(5)]
+    async def wait(number): return await gates[number]
+    made, one = intake(monkeypatch, lambda house, guest, message: wait(message["payload"]["n"])), guest(stranger=False, number=5)
+    take = lambda n, **more: made.take(one, {"payload": {"n": n, **more}})
+    take(0, request="a"); take(1, request="a"); take(1); take(2, request="c")
+    said = [each["payload"]["text"] for each in one.sent]
+    assert said[0].startswith("There is a request with that number already.") and said[1].startswith("2 requests wait") and len(said) == 2 and list(one.asked) == ["a", "unnamed 3"]
+    gates[0].set_result({"action": "reply", "status": "declined"}); gates[1].set_exception(ValueError("odd"))
+    await settled()
+    assert one.sent[2] == {"type": "RESPONSE", "payload": {"action": "reply", "status": "declined", "request": "a"}} and one.asked == {}
+    assert "Something went wrong in the daemon" in one.sent[3]["payload"]["text"] and "odd" not in one.sent[3]["payload"]["text"]
+    assert [(args[0], named.get("status")) for args, named in made.logged] == [("turn", "declined"), ("failed", None), ("turn", "failed")] and all(named["guest"] == 5 for _, named in made.logged)
+    take(2, request="c"); take(3, request="d")
+    await settled()
+    one.asked["c"].cancel(); made.stopping = True
+    await settled()
+    assert one.sent[4]["payload"] == {"action": "reply", "text": "The daemon is stopping; the turn was cut off.", "status": "interrupted", "request": "c"}
+    made.stopping = False
+    take(4, request="f")
+    await settled()
+    one.asked["f"].cancel(); await settled()
+    assert one.sent.pop()["payload"]["text"] == "Stopped."
+    made.stopping = True
+    assert "odd" in dict(made.logged[1][1])["why"]
+    gates[3].set_exception(Refused("not that"))
+    await settled()
+    assert one.sent[5]["payload"] == {"level": "error", "text": "not that", "request": "d"}
+    take(0, request="e")
+    assert one.sent[6]["payload"]["text"] == "The daemon is stopping." and one.asked == {}
+
+
+@pytest.mark.parametrize("payload, shown_out", [({"action": "handshake"}, False), ({"action": "HANDSHAKE"}, False), ({"action": "status"}, True), ({}, True), ({"sensor": "user-input", "action": "handshake"}, True)])
+def test_a_stranger_begins_with_a_handshake(monkeypatch, payload, shown_out):
+    made, one = intake(monkeypatch, lambda house, guest, message: {"action": "handshake"}), guest("tcp", stranger=True, number=5)
+    if shown_out:
+        with pytest.raises(reception.FramingError, match="is a :HANDSHAKE"): made.take(one, {"payload": payload})
+    else: made.take(one, {"payload": payload})
+    assert [each["payload"] for each in one.sent] == ([] if shown_out else [{"action": "handshake"}])
+
+
+@pytest.mark.parametrize("error, kept", [(Refused("not that"), True), (reception.FramingError("no more"), False)])
+def test_what_cannot_be_had_is_a_sentence_and_a_broken_frame_is_the_end(monkeypatch, error, kept):
+    def answer(*given): raise error
+    made, one = intake(monkeypatch, answer), guest(stranger=False, number=5)
+    if kept: made.take(one, {"payload": {"request": 7}})
+    else:
+        with pytest.raises(reception.FramingError): made.take(one, {"payload": {"request": 7}})
+    assert [each["payload"] for each in one.sent] == ([{"level": "error", "text": "not that", "request": 7}] if kept else [])
