@@ -10,6 +10,7 @@ import pytest
 
 from passepartout.serving import reception, requests
 from passepartout.serving.reception import Queues
+from passepartout.serving.sockets import DaemonError, take_lock
 from passepartout.serving.following import drafts_to, followed, step
 from passepartout.serving.requests import ACTIONS, Refused, answer_to, approve, ask_payload, deny, handshake, hide_from_others, join, number_in, offer, say, session_of, text_in
 
@@ -631,3 +632,26 @@ def test_what_cannot_be_had_is_a_sentence_and_a_broken_frame_is_the_end(monkeypa
     else:
         with pytest.raises(reception.FramingError): made.take(one, {"payload": {"request": 7}})
     assert [each["payload"] for each in one.sent] == ([{"level": "error", "text": "not that", "request": 7}] if kept else [])
+
+
+def test_one_daemon_has_the_lock_and_the_next_is_told_which(tmp_path):
+    folder = tmp_path / "journal"
+    folder.mkdir(mode=0o700)
+    (folder / "daemon.lock").write_text("123456789012345\n")                   # of one that has ended
+    held = take_lock(folder)
+    try:
+        assert (folder / "daemon.lock").read_text() == f"{os.getpid()}\n"
+        with pytest.raises(DaemonError, match=f"runs already .process {os.getpid()}.. To stop it: kill {os.getpid()}"): take_lock(folder)
+    finally: os.close(held)
+    os.close(take_lock(folder))
+
+
+@pytest.mark.parametrize("wrong", ["a file", "a link", "open to others"])
+def test_a_folder_that_is_not_only_ones_own_has_no_daemon(tmp_path, wrong):
+    folder = tmp_path / "journal"
+    if wrong == "a file": folder.write_text("x")
+    else: folder.mkdir(mode=0o700)
+    if wrong == "a link": (folder / "daemon.lock").symlink_to(tmp_path / "elsewhere")
+    if wrong == "open to others": folder.chmod(0o777)
+    with pytest.raises(DaemonError): take_lock(folder)
+    assert not (tmp_path / "elsewhere").exists()
