@@ -21,6 +21,7 @@ from typing import Any, Awaitable, Callable
 from .actuators import Actuator, register_actuator, target_of
 from .recheck import NotAsShown, ask_again, check_as_shown, check_lasting
 from .conditions import GateError, PassepartoutError
+from .confinement.roots import strayed
 from .context import log_about, turn_in
 from .edits import EditConflict, EditFailed, FileEdit, apply_edit
 from .journal import JournalError
@@ -202,7 +203,8 @@ def _written(edits: list[FileEdit], done: int) -> str:
 # %% ../nbs/17_act.ipynb #7bce5845
 def edits_result(agent, edits: list[FileEdit], cleared: Cleared, signal: Signal) -> ToolResult:
     "What is said about edits that were made, with its label."
-    text = " ".join(e.summary for e in edits) or "Nothing had to be changed."
+    astray = dict.fromkeys(filter(None, (strayed(e.resource.root) for e in edits)))
+    text = " ".join([*(e.summary for e in edits), *astray]) or "Nothing had to be changed."
     named = [each for each in cleared.action.payload["args"].values() if isinstance(each, str) and each.strip() and each.strip() in text]
     tags = getattr(agent.settings, "privacy_filter_tags", ())
     private = named and quotes_private(named, map(Change.of, edits), tags, agent.words(signal).hold)

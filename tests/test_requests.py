@@ -1,11 +1,16 @@
 "What a guest may ask of a daemon: each action by name, and what may stand in it"
+import asyncio
+import contextlib
 import json
+import os
 from dataclasses import dataclass
 from types import SimpleNamespace as Made
 
 import pytest
 
-from passepartout.serving import requests
+from passepartout.serving import reception, requests
+from passepartout.serving.reception import Queues
+from passepartout.serving.sockets import DaemonError, take_lock
 from passepartout.serving.following import drafts_to, followed, step
 from passepartout.serving.requests import ACTIONS, Refused, answer_to, approve, ask_payload, deny, handshake, hide_from_others, join, number_in, offer, say, session_of, text_in
 
@@ -311,3 +316,342 @@ def test_what_is_attested_and_taken_back_is_what_was_named(monkeypatch):
     assert seen == [("t", "f", "c"), ("", "", ""), ("g",), ("",)]
     for do in (requests.attest, requests.revoke, requests.endorse, requests.offer, requests.approve):
         with pytest.raises(Refused, match="on the machine itself"): do(house, guest("tcp"), {})
+
+
+# name of the action, of the text, how long it may be, and what else stands in the message
+LONGEST = [("approve", "confirm", 1000), ("offer", "said", 2000), ("endorse", "said", 2000), ("attest", "tool", 200), ("attest", "fields", 2000), ("attest", "confirm", 64), ("plan", "session", 100), ("plan", "value", 10_000),
+           ("rewind", "note", 1000), ("rewind", "place", 1000), ("handshake", "session", 100), ("status", "session", 100), ("handshake", "nonce", 64)]
+
+
+@pytest.mark.parametrize("action, name, most", LONGEST)
+def test_a_text_may_be_as_long_as_is_said_for_it(action, name, most):
+    seen = []
+    def began(*args, **more): seen.append(args); raise ZeroDivisionError                # it was read, and something is begun with it
+    made = held(**dict.fromkeys(("approve", "offer", "endorse", "attest", "plan_do", "provider_cascade"), began), plan_named=lambda *given: Made(session="a"))
+    one = guest("unix", stranger=action == "handshake" and name == "nonce", seal=Made(nonces="ours"))
+    with pytest.raises(Refused, match=f"The {name} of a message is a text of 1 to {most} "): start(ACTIONS[action](made, one, {name: "a" * (most + 1)}))
+    try: start(ACTIONS[action](made, one, {name: "a" * most}))
+    except (ZeroDivisionError, AttributeError): pass
+
+
+def start(answer):
+    "Begin a coroutine, as far as it goes without anybody else."
+    if hasattr(answer, "send"):
+        try: answer.send(None)
+        finally: answer.close()
+
+
+@pytest.mark.parametrize("action, most", [("trace", 100), ("log", 500), ("news", 1 << 53)])
+def test_a_number_may_be_as_large_as_is_said_for_it(monkeypatch, action, most):
+    name = "seen" if action == "news" else "limit"
+    monkeypatch.setattr(requests, "get_system_logs", lambda agent, limit: [limit])
+    monkeypatch.setattr(requests, "diary_of", lambda agent: Made(mark=lambda *given: None, close=lambda: None))
+    made = held(trace=lambda turn, session, limit: [{"session": limit}])
+    with pytest.raises(Refused, match=f"a number from 1 to {most}"): ACTIONS[action](made, guest(), {name: most + 1})
+    assert json.loads(ACTIONS[action](made, guest(), {name: most})["json"]) == {"trace": [{"session": most}], "log": [most], "news": []}[action]
+    if action == "log": assert ACTIONS[action](made, guest(), {}) == {"action": "log", "json": "[20]"}
+
+
+@pytest.mark.parametrize("sensor", ["user-input", "chat-message"])
+async def test_words_are_a_turn_with_what_the_client_looks_at_and_those_of_others_count_as_theirs(monkeypatch, sensor):
+    seen = []
+    async def handle(text, **more): seen.append((text, more)); return Made(turn="t")
+    async def process(signal): seen.append(signal); return Made(turn="t")
+    monkeypatch.setattr(requests, "reply_payload", lambda house, guest, reply, session: (reply.turn, session))
+    one, made = guest(unseen={"main": ["t0"]}), held(handle=handle, process=process)
+    message = {"type": "EVENT", "foveal_focus": "roof", "payload": {"sensor": sensor, "text": "hello"}}
+    assert await answer_to(made, one, message) == ("t", "main")
+    if sensor == "user-input": assert seen == [("hello", {"source": requests.CLI, "session": "main", "focus": "roof", "typed": True, "unseen": ("t0",)})]
+    else: assert seen[0].payload["text"] == "hello" and str(seen[0].sensor) == str(requests.receive({"type": "EVENT", "payload": {"sensor": "chat-message", "text": "x"}}, source=requests.CLI, session="main").sensor)
+
+
+@pytest.mark.parametrize("approval, session", [("a1", "other"), ("a2", "mine"), (None, "mine")])
+async def test_a_yes_without_a_known_question_is_said_in_ones_own_session(monkeypatch, approval, session):
+    seen = []
+    async def approved(*args, **more): seen.append(args)
+    monkeypatch.setattr(requests, "reply_payload", lambda *args: args[-1])
+    assert await approve(held(approve=approved), guest(), {"approval": approval, "code": "c", "session": "mine"}) == session and seen == [(approval, "c", session)]
+
+
+@pytest.mark.parametrize("via, source", [("unix", True), ("tcp", False)])
+def test_who_looks_at_what_waits_is_told_apart_from_the_port(via, source):
+    seen = []
+    requests.pending(held(pending=lambda *args: seen.append(args) or []), guest(via, session="port-a", sessions={"port-a": ""}), {})
+    assert seen == [(None, requests.CLI) if source else ("port-a", None)]
+
+
+def test_what_json_has_no_word_for_goes_as_text():
+    made = held(plan_rows=lambda session: [{"at": SimpleGuest}], trace=lambda *args: [{"session": None, "at": SimpleGuest}])
+    for action in ("plans", "trace"): assert json.loads(ACTIONS[action](made, guest(), {})["json"])[0]["at"] == str(SimpleGuest)
+
+
+def test_the_settings_are_told_without_the_secrets():
+    @dataclass
+    class Settings:
+        memex_dir: str = "/notes"
+        secrets: str = "hunter2"
+        origin: str = "o"
+        warnings: str = "w"
+    agent = {"settings": Settings(), "provider_cascade": ("local",), "turns": Made(recent=lambda session: []), "hint": "", "health": "healthy",
+             "diagnostics": [Made(in_place=True, __str__=None), "told"]}
+    agent["diagnostics"] = [type("Finding", (), {"in_place": there, "__str__": lambda self: self.text, "text": text})() for there, text in ((True, "at its place"), (False, "to all"))]
+    told = requests.status(held(**agent), guest(), {})
+    assert json.loads(told["settings"]) == {"memex_dir": "/notes"} and told["findings"] == ["to all"] and told["memex"] == "/notes"
+
+
+@pytest.mark.parametrize("via, token", [("unix", False), ("tcp", True)])
+def test_a_token_is_given_at_the_port_only(via, token): assert ("token" in handshake(held(), guest(via, stranger=False), {"session": "a"})) == token
+
+
+@pytest.mark.parametrize("nonce", ["0123456789abcdeg", "A123456789abcdef", "0123456789abcdef "])
+def test_every_sign_of_a_nonce_is_a_digit(nonce):
+    with pytest.raises(Refused): handshake(held(), guest("tcp", stranger=True, seal=Made(nonces="ours")), {"nonce": nonce})
+
+
+def test_who_is_not_at_the_port_is_asked_for_no_seal(): assert "nonce" not in requests.hello()["payload"] and requests.hello("ab")["payload"]["nonce"] == "ab"
+
+
+ALL_OF_IT = {"edits": True, "count": 2, "turn": "t", "note": "n", "place": "p", "limit": 3}
+
+
+@pytest.mark.parametrize("asked, given, hidden", [({}, {}, True), ({"dry": True}, {"dry": True}, False), ({"dry": 1, "edits": 1}, {}, True), (ALL_OF_IT, ALL_OF_IT, True)])
+async def test_who_goes_back_leaves_the_others_with_what_they_look_at(monkeypatch, asked, given, hidden):
+    seen = []
+    async def rewind(agent, session, given, source): seen.append((session, given, source)); return {"text": "back"}
+    monkeypatch.setitem(requests.desk.ACTIONS, "rewind", rewind)
+    made, other = held(turns=Made(recent=lambda session: [Made(turn="t1"), Made(turn="t2")])), guest(sessions={"a": ""})
+    made.guests = [one := guest(sessions={"a": ""}), other]
+    assert await ACTIONS["rewind"](made, one, {"session": "a", **asked}) == {"action": "rewind", "text": "back"}
+    assert seen == [("a", given, requests.CLI)]
+    assert (list(other.unseen.get("a", ())) == ["t1", "t2"]) == hidden and one.unseen == {}
+
+
+@pytest.mark.parametrize("action, payload", [("approve", {"approval": "a1", "code": "c"}), ("deny", {"approval": "a1"}), ("endorse", {"approval": "a1"}), ("attest", {"tool": "t"}), ("revoke", {"grant": "g"}), ("plan", {"plan": "p"}), ("undo", {})])
+async def test_what_the_agent_answers_is_what_the_guest_gets(monkeypatch, action, payload):
+    reply = object()
+    async def later(*args, **more): return reply
+    monkeypatch.setattr(requests, "reply_payload", lambda house, guest, reply, session: {"the reply": reply})
+    made = held(approve=later, plan_do=later, undo=later, plan_named=lambda *given: Made(session="a"), **dict.fromkeys(("deny", "endorse", "attest", "revoke"), lambda *args, **more: reply))
+    told = ACTIONS[action](made, guest(), payload)
+    assert (await told if hasattr(told, "send") else told)["the reply"] is reply
+
+
+class Took:
+    def __init__(self): self.names = []
+    def took(self, name, seconds): self.names.append((name, seconds >= 0))
+
+
+async def settled():
+    for _ in range(20): await asyncio.sleep(0)
+
+
+async def test_who_runs_and_who_waits_is_counted_whatever_becomes_of_a_turn():
+    places, gates, ran = Queues(2, took := Took()), {}, []
+    async def turn(name):
+        ran.append(name)
+        gates[name] = asyncio.get_running_loop().create_future()
+        return await gates[name]
+    assert (places.running, places.waiting, places.idle.is_set(), places.open.is_set()) == (0, 0, True, True)
+    tasks = {name: asyncio.ensure_future(places.run(name[0], lambda name=name: turn(name))) for name in ("a1", "a2", "b1", "c1")}
+    await settled()
+    assert (ran, places.running, places.waiting, places.idle.is_set()) == (["a1", "b1"], 2, 2, False)           # one of a session, two in all
+    tasks["a2"].cancel()
+    gates["b1"].set_exception(ZeroDivisionError())
+    await settled()
+    assert (ran, places.running, places.waiting) == (["a1", "b1", "c1"], 2, 0)
+    places.open.clear()
+    later = asyncio.ensure_future(places.run("d", lambda: turn("d1")))
+    gates["a1"].set_result("done")
+    gates["c1"].cancel()
+    await settled()
+    assert (ran, places.running, places.waiting, places.idle.is_set()) == (["a1", "b1", "c1"], 0, 1, True)      # closed: whoever comes waits
+    places.open.set()
+    await settled()
+    assert (ran[-1], places.running, places.waiting) == ("d1", 1, 0)
+    gates["d1"].set_result(None)
+    await settled()
+    assert later.done() and await tasks["a1"] == "done" and (places.running, places.waiting, places.idle.is_set()) == (0, 0, True)
+    for name in ("b1", "c1", "a2"):
+        with pytest.raises((ZeroDivisionError, asyncio.CancelledError)): await tasks[name]
+    assert sorted(took.names) == [("turn_seconds", True)] * 4 + [("wait_seconds", True)] * 4
+
+
+async def test_one_that_waits_for_quiet_lets_others_go_on_between_two_tries():
+    places, first = Queues(2, Took()), asyncio.get_running_loop().create_future()
+    async def wait(): return await first
+    async def short(): return "short"
+    long = asyncio.ensure_future(places.run("a", wait))
+    await settled()
+    quiet = asyncio.ensure_future(places.quiet(0.01))
+    await settled()
+    assert not places.open.is_set()
+    assert await asyncio.wait_for(places.run("b", short), 60) == "short" and not quiet.done()
+    first.set_result("long")
+    assert await asyncio.wait_for(quiet, 60) and await long == "long" and not places.open.is_set()
+    closed = asyncio.ensure_future(places.run("b", short))
+    await settled()
+    assert not closed.done()
+    places.open.set()
+    assert await asyncio.wait_for(closed, 60) == "short"
+
+
+@pytest.mark.parametrize("given, name", [(7, 7), ("a", "a"), ("a" * 64, "a" * 64), ("a" * 65, None), (True, None), (1.0, None), ([1], None), (None, None), ("", "")])
+def test_a_request_has_the_name_that_its_guest_gave_it(given, name): assert reception.number_of({"request": given}) == name and type(reception.number_of({"request": given})) is type(name)
+
+
+@pytest.mark.parametrize("reply, status", [({"status": "declined"}, "declined"), ({}, "answered"), ({"status": ""}, "answered"), (Made(status="done"), "done"), (Made(), "answered"), (None, "answered")])
+def test_what_has_no_status_was_answered(reply, status): assert reception.how_it_ended(reply) == status
+
+
+@pytest.mark.parametrize("payload, request_, told", [({"a": 1}, 7, {"type": "RESPONSE", "payload": {"a": 1, "request": 7}}), ({"a": 1}, None, {"type": "RESPONSE", "payload": {"a": 1}}), ({"a": 1}, 0, {"type": "RESPONSE", "payload": {"a": 1, "request": 0}}),
+    ({"type": "HEALTH-RESPONSE"}, 7, {"type": "HEALTH-RESPONSE"})])
+def test_an_answer_bears_the_name_of_its_request(payload, request_, told): assert reception.response(payload, request_) == told
+
+
+async def test_thirty_times_the_others_go_on_and_then_they_wait(monkeypatch):
+    places, asked = Queues(2, Took()), []
+    places.idle.clear()
+    @contextlib.asynccontextmanager
+    async def timeout(seconds):
+        asked.append((seconds, places.open.is_set()))
+        if seconds is not None: raise TimeoutError
+        places.idle.set()
+        yield
+    async def sleep(seconds): asked.append((seconds, places.open.is_set()))
+    monkeypatch.setattr(reception, "asyncio", Made(timeout=timeout, sleep=sleep))
+    await places.quiet(3.0)
+    assert asked == [(3.0, False), (6.0, True)] * 30 + [(None, False)] and not places.open.is_set()
+
+
+def door(guests=(), most=4, strangers=2, stopping=False):
+    made = reception.Refusing()
+    made.guests, made.limits, made.stopping = set(guests), Made(guests=most, strangers=strangers), stopping
+    return made
+
+
+def comer(number, **more):
+    "Somebody at the door: a plain object, so that it can stand in a set."
+    class Comer:
+        spoke = gone = stranger = False
+        seal, pid, dropped = None, None, ""
+        def drop(self, why): self.gone = self.dropped = why
+    one = Comer()
+    one.number = number
+    vars(one).update(more)
+    return one
+
+
+@pytest.mark.parametrize("uid, child, why", [(os.geteuid(), False, ""), (0, False, ""), (os.geteuid() + 1, False, "with nobody else"), (-1, False, "with nobody else"), (os.geteuid(), True, "no say here")])
+def test_at_the_socket_the_user_it_belongs_to_comes_in_and_no_child_of_the_daemon(monkeypatch, uid, child, why):
+    monkeypatch.setattr(reception, "peer_of", lambda connection: Made(pid=77, uid=uid))
+    monkeypatch.setattr(reception, "descends", lambda pid, ancestor: child and (pid, ancestor) == (77, os.getpid()))
+    one = comer(1)
+    said = door().refusal(one, None)
+    assert (why in said if why else said == "") and one.pid == 77
+
+
+def test_a_daemon_that_stops_lets_nobody_in_and_one_that_is_full_neither():
+    assert door(stopping=True).refusal(comer(1), None) == "The daemon is stopping."
+    assert "too many connections" in door([comer(n, spoke=True) for n in range(4)]).refusal(comer(9), None)
+
+
+def test_who_never_spoke_and_came_first_makes_way():
+    some = [comer(1, spoke=True), comer(2, gone="x"), comer(3), comer(4)]
+    assert door(some[:3]).room() and not any(each.dropped for each in some)
+    assert door(some).room() and [each.dropped for each in some] == ["", "", "it said nothing, and made way", ""]
+    assert not door([some[0], some[1], comer(5, spoke=True), comer(6, spoke=True)]).room()
+
+
+def test_the_port_fills_half_of_the_room_and_its_strangers_make_way_for_each_other():
+    sealed = [comer(n, seal="s") for n in (1, 2)]
+    assert "too many connections on the port" in door(sealed, most=5).refusal(comer(3, seal="s"), None)
+    assert door(sealed[:1] + [comer(8)], most=5).refusal(comer(3, seal="s"), None) == ""
+    assert door([], most=1).crowding() == "" and "on the port" in door(sealed[:1], most=1).crowding()
+    strangers = [comer(n, seal="s", stranger=True) for n in (4, 2)]
+    assert door([*strangers[:1], *sealed], most=50).crowding() == "" and not strangers[0].dropped              # who has shown a seal is none
+    assert door(strangers, most=50).crowding() == "" and [each.dropped for each in strangers] == ["", "it made way for the next stranger"]
+
+
+def intake(monkeypatch, answer, **more):
+    seen = []
+    made = reception.Counter()
+    made.limits, made.stopping, made.gauges = Made(asked=2), False, Made(count=lambda name: None, counts={("frames_total", ""): 3})
+    made.log = lambda *args, **named: seen.append((args, named))
+    made.logged = seen
+    monkeypatch.setattr(reception, "answer_to", answer)
+    vars(made).update(more)
+    return made
+
+
+async def test_each_request_is_answered_under_its_name_and_not_more_than_so_many_at_once(monkeypatch):
+    gates = [asyncio.get_running_loop().create_future() for _ in range(5)]
+    async def wait(number): return await gates[number]
+    made, one = intake(monkeypatch, lambda house, guest, message: wait(message["payload"]["n"])), guest(stranger=False, number=5)
+    take = lambda n, **more: made.take(one, {"payload": {"n": n, **more}})
+    take(0, request="a"); take(1, request="a"); take(1); take(2, request="c")
+    said = [each["payload"]["text"] for each in one.sent]
+    assert said[0].startswith("There is a request with that number already.") and said[1].startswith("2 requests wait") and len(said) == 2 and list(one.asked) == ["a", "unnamed 3"]
+    gates[0].set_result({"action": "reply", "status": "declined"}); gates[1].set_exception(ValueError("odd"))
+    await settled()
+    assert one.sent[2] == {"type": "RESPONSE", "payload": {"action": "reply", "status": "declined", "request": "a"}} and one.asked == {}
+    assert "Something went wrong in the daemon" in one.sent[3]["payload"]["text"] and "odd" not in one.sent[3]["payload"]["text"]
+    assert [(args[0], named.get("status")) for args, named in made.logged] == [("turn", "declined"), ("failed", None), ("turn", "failed")] and all(named["guest"] == 5 for _, named in made.logged)
+    take(2, request="c"); take(3, request="d")
+    await settled()
+    one.asked["c"].cancel(); made.stopping = True
+    await settled()
+    assert one.sent[4]["payload"] == {"action": "reply", "text": "The daemon is stopping; the turn was cut off.", "status": "interrupted", "request": "c"}
+    made.stopping = False
+    take(4, request="f")
+    await settled()
+    one.asked["f"].cancel(); await settled()
+    assert one.sent.pop()["payload"]["text"] == "Stopped."
+    made.stopping = True
+    assert "odd" in dict(made.logged[1][1])["why"]
+    gates[3].set_exception(Refused("not that"))
+    await settled()
+    assert one.sent[5]["payload"] == {"level": "error", "text": "not that", "request": "d"}
+    take(0, request="e")
+    assert one.sent[6]["payload"]["text"] == "The daemon is stopping." and one.asked == {}
+
+
+@pytest.mark.parametrize("payload, shown_out", [({"action": "handshake"}, False), ({"action": "HANDSHAKE"}, False), ({"action": "status"}, True), ({}, True), ({"sensor": "user-input", "action": "handshake"}, True)])
+def test_a_stranger_begins_with_a_handshake(monkeypatch, payload, shown_out):
+    made, one = intake(monkeypatch, lambda house, guest, message: {"action": "handshake"}), guest("tcp", stranger=True, number=5)
+    if shown_out:
+        with pytest.raises(reception.FramingError, match="is a :HANDSHAKE"): made.take(one, {"payload": payload})
+    else: made.take(one, {"payload": payload})
+    assert [each["payload"] for each in one.sent] == ([] if shown_out else [{"action": "handshake"}])
+
+
+@pytest.mark.parametrize("error, kept", [(Refused("not that"), True), (reception.FramingError("no more"), False)])
+def test_what_cannot_be_had_is_a_sentence_and_a_broken_frame_is_the_end(monkeypatch, error, kept):
+    def answer(*given): raise error
+    made, one = intake(monkeypatch, answer), guest(stranger=False, number=5)
+    if kept: made.take(one, {"payload": {"request": 7}})
+    else:
+        with pytest.raises(reception.FramingError): made.take(one, {"payload": {"request": 7}})
+    assert [each["payload"] for each in one.sent] == ([{"level": "error", "text": "not that", "request": 7}] if kept else [])
+
+
+def test_one_daemon_has_the_lock_and_the_next_is_told_which(tmp_path):
+    folder = tmp_path / "journal"
+    folder.mkdir(mode=0o700)
+    (folder / "daemon.lock").write_text("123456789012345\n")                   # of one that has ended
+    held = take_lock(folder)
+    try:
+        assert (folder / "daemon.lock").read_text() == f"{os.getpid()}\n"
+        with pytest.raises(DaemonError, match=f"runs already .process {os.getpid()}.. To stop it: kill {os.getpid()}"): take_lock(folder)
+    finally: os.close(held)
+    os.close(take_lock(folder))
+
+
+@pytest.mark.parametrize("wrong", ["a file", "a link", "open to others"])
+def test_a_folder_that_is_not_only_ones_own_has_no_daemon(tmp_path, wrong):
+    folder = tmp_path / "journal"
+    if wrong == "a file": folder.write_text("x")
+    else: folder.mkdir(mode=0o700)
+    if wrong == "a link": (folder / "daemon.lock").symlink_to(tmp_path / "elsewhere")
+    if wrong == "open to others": folder.chmod(0o777)
+    with pytest.raises(DaemonError): take_lock(folder)
+    assert not (tmp_path / "elsewhere").exists()

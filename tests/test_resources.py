@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from conftest import examples
+from passepartout.confinement import resources
 import passepartout.confinement.openedpath as openedpath
 from passepartout.oneline import displayed, shown
 from passepartout.confinement.openedpath import OpenedPath
@@ -605,3 +606,61 @@ def test_a_path_is_as_long_as_the_system_allows(tmp_path, text, long):
     with pytest.raises(PathRefused) as told: resolve([root], text)
     assert ("4,095 bytes" in str(told.value)) == long
     root.close()
+
+
+@pytest.mark.parametrize("letter, refused", [("\0", True), ("\x1f", True), (" ", False), ("~", False), ("\x7f", True), ("\x80", True), ("\x9f", True), ("\xa0", False), ("\u2028", True), ("\u2029", True), ("\u202a", False)])
+def test_control_characters_are_refused_and_nothing_beside_them(tree, root, letter, refused):
+    said = str(pytest.raises(PathRefused, resolve, [root], f"no{letter}te.org").value)
+    assert ("contains control characters" in said) == refused
+    assert "4,095 bytes" in str(pytest.raises(PathRefused, resolve, [root], letter * 4096).value)              # which nobody looks through for anything else
+
+
+def test_a_path_from_the_top_is_not_said_to_be_one_that_is_closed(tmp_path):
+    for name in ("diary.org", "state/journal.sqlite"): (tmp_path / name).parent.mkdir(exist_ok=True); (tmp_path / name).touch()
+    root = Root(str(tmp_path), closed=[str(tmp_path / "state")])
+    for text, meant in (("/diary.org", " Did you mean diary.org?"), ("/state", ""), ("/state/journal.sqlite", ""), ("/nothing.org", ""), ("/diary.org/below", "")):
+        said = str(pytest.raises(PathRefused, resolve, [root], text).value)
+        assert said.endswith(f"in the settings.{meant}"), said
+    root.close()
+
+
+SAID = [((errno.ENOENT, "x"), "write", "There is no folder for a.org"), ((errno.ENOENT, "x"), "read", "There is no a.org in"), ((errno.ENOTDIR, "x"), "read", "is not a folder"), ((errno.EACCES, "x"), "read", "You have no permission to open a.org"),
+        ((errno.EPERM, "x"), "write", "You have no permission to open a.org"), ((errno.ENAMETOOLONG, "x"), "read", "longer name in it"), ((errno.ELOOP, "x"), "read", "too many links"), ((errno.EXDEV, "leads out"), "read", "lies outside the folders"),
+        ((errno.EXDEV, "x"), "read", "another file system that is mounted inside"), ((errno.EIO, "Input/output error"), "read", "a.org cannot be opened (input/output error)."), ((errno.ELOOP, "leads out"), "read", "too many links"), ((77777,), "read", "a.org cannot be opened (77777).")]
+
+
+@pytest.mark.parametrize("error, access, said", SAID)
+def test_what_the_kernel_says_is_said_with_what_to_do(tree, root, monkeypatch, error, access, said):
+    def search(*given): raise OSError(*error)
+    monkeypatch.setattr(resources, "search_fast", search)
+    assert said in str(pytest.raises(PathRefused, resolve, [root], "a.org", access).value)
+
+
+def test_names_are_looked_for_in_so_many_folders_and_no_more(tree, root, monkeypatch):
+    for n in range(6): (tree / f"d{n}").mkdir(); (tree / f"d{n}" / "note.org").touch()
+    below = lambda: [name for name in names_below(root) if name.startswith("d")]
+    assert [name for name in below() if "/" in name] == [f"d{n}/note.org" for n in range(6)]
+    monkeypatch.setattr(resources, "MOST_FOLDERS", 7)                          # the root, a, and the six are eight
+    assert [name for name in below() if "/" in name] == []
+    monkeypatch.setattr(resources, "MOST_FOLDERS", 9)                          # with a/b, in which nobody has looked, nine
+    assert [name for name in below() if "/" in name] == [f"d{n}/note.org" for n in range(6)]
+    monkeypatch.setattr(resources, "MOST_NEAR", 5)
+    assert len(names_below(root)) == 5
+
+
+def test_a_folder_that_cannot_be_looked_into_hides_no_other(tree, root, monkeypatch):
+    for name in ("c/note.org", "d/note.org"): (tree / name).parent.mkdir(); (tree / name).touch()
+    real = resources.search
+    for error in (OSError(errno.EACCES, "no"), PathRefused("no")):
+        def search(root, parts):
+            if parts[0] == "c": raise error
+            return real(root, parts)
+        monkeypatch.setattr(resources, "search", search)
+        assert "d/note.org" in names_below(root) and "c/note.org" not in names_below(root)
+
+
+@pytest.mark.parametrize("places, told", [(1, " Did you mean p0/roof.org?"), (3, " Did you mean p0/roof.org or p1/roof.org or p2/roof.org?"), (4, "")])
+def test_as_many_as_three_that_may_be_meant_are_named(tree, root, places, told):
+    for n in range(places): (tree / f"p{n}").mkdir(); (tree / f"p{n}" / "roof.org").touch()
+    assert [hint(root, text) for text in ("roof.org", "./roof.org", "nowhere/roof.org", "roof.org/")] == [told] * 4
+    if places > 1: assert hint(root, "p1/Roof.org") == " Did you mean p1/roof.org?"

@@ -1,5 +1,5 @@
 "What a person would not expect. What still happens is marked, and the mark says where it lives"
-import errno, json, os, subprocess, sys
+import errno, json, os, shutil, subprocess, sys
 
 import pytest
 
@@ -132,3 +132,17 @@ async def test_a_folder_that_cannot_be_read_is_not_one_without_notes_and_nothing
     assert known and agent.upkeep.index.known == known and not any("no notes" in each for each in said), said
     assert "inbox.org:2" in await agent.handle("find boiler")
     await agent.close()
+
+
+@pytest.mark.parametrize("copied", [False, True])
+async def test_what_was_written_into_a_folder_that_was_moved_in_this_moment_is_said_to_be_there(tmp_path, monkeypatch, copied):
+    agent, real = await boot(tmp_path, provider_cascade="reflex"), edits._draft
+    def draft(*given):
+        (tmp_path / "memex").rename(tmp_path / "away")
+        if copied: shutil.copytree(tmp_path / "away", tmp_path / "memex")
+        return real(*given)
+    monkeypatch.setattr(edits, "_draft", draft)
+    reply = await agent.handle("todo: buy milk")
+    await agent.close()
+    assert "TODO buy milk" in (tmp_path / "away" / "inbox.org").read_text() and len(reply.effects) == 1
+    assert f"What was written stands in the folder that was moved, {tmp_path / 'away'}." in reply

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/confinement/roots.html.md"""
 
 # %% auto #0
 __all__ = ['BENEATH', 'NO_SYMLINKS', 'NO_MAGICLINKS', 'NO_XDEV', 'PATH_ONLY', 'LOOK', 'READ', 'FOLDER', 'INSIDE', 'PathRefused',
-           'Root', 'among', 'mount_of', 'rest_below', 'astray', 'said_of']
+           'Root', 'among', 'mount_of', 'rest_below', 'astray', 'said_of', 'strayed']
 
 # %% ../../nbs/confinement/10g_roots.ipynb #eb4b56c5
 import errno, os, sys
@@ -143,3 +143,11 @@ def said_of(root: Root) -> str:
     if not (why := astray(root)): return ""
     return f"The folder {shown(root.aliases[-1])} was moved or removed while it was in use" + (", and nothing stands in its place."
             if why == "gone" else ", and another one stands in its place.")
+
+# %% ../../nbs/confinement/10g_roots.ipynb #80eca4ee
+def strayed(root: Root) -> str:
+    "What is to be said of something that was just written below a folder that has gone astray meanwhile, with where that lies now; or nothing."
+    if not (said := said_of(root)): return ""
+    try: place = f", {shown(os.readlink(f'/proc/self/fd/{root.fd}'))}"
+    except OSError: place = ""
+    return f"{said} What was written stands in the folder that was moved{place}."

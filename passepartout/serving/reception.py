@@ -37,7 +37,7 @@ class Places:
 
     async def run(self, session: str, work: Callable[[], Awaitable]) -> Any:
         "Run `work` when it is its turn."
-        lock = self.sessions.get(session) or self.sessions.setdefault(session, asyncio.Lock())
+        lock = self.sessions.setdefault(session, asyncio.Lock())
         came, self.waiting = time.monotonic(), self.waiting + 1
         try:
             async with lock, self.most:
