@@ -131,10 +131,15 @@ def test_what_was_sent_is_done_and_a_list_is_not_cleared(tmp_path):
     assert "“done email prof weber”" in answers[0] and "I delete nothing" in answers[1] and "todo milk in shopping.md; todo eggs in shopping.md; todo bread in shopping.md" in answers[2] and files == HOUSE, answers
 
 
-def test_several_lines_that_are_clear_are_done_and_others_are_not(tmp_path):
-    answers, files = play(tmp_path / "a", HOUSE, "todo milk\nnote: the fig is wrapped\ndone dentist\nwhat is due today")
-    assert files["inbox.org"].endswith("* TODO milk\n* the fig is wrapped\n") and "* DONE Dentist" in files["house.org"], answers
-    for number, text in enumerate(("todo milk\nnote: x\nfly to mars", "todo milk\nnote: x\n$ rm house.org", "done dentist\n- garden", "* TODO a\n** TODO b", "> done dentist\n> archive garden", "done dentist\n\nHi, I am Ana")):
+def test_several_lines_that_are_clear_are_offered_as_one_and_others_are_not(tmp_path):
+    pasted = "done dentist\ntodo milk\nwhat is due today"
+    answers, files = play(tmp_path / "c", HOUSE, pasted, "no")
+    assert files == HOUSE and "nothing was done" in answers[0], answers
+    answers, files = play(tmp_path / "b", HOUSE, "what is due today\nfind dentist")
+    assert files == HOUSE and "house.org" in answers[0] and "Did you mean" not in answers[0], answers
+    answers, files = play(tmp_path / "a", HOUSE, pasted, "yes")
+    assert files["inbox.org"].endswith("* TODO milk\n") and "* DONE Dentist" in files["house.org"], answers
+    for number, text in enumerate(("todo milk\nnote: x\ndone dentist", "todo milk\nnote: x\nfly to mars", "todo milk\nnote: x\n$ rm house.org", "done dentist\n- garden", "* TODO a\n** TODO b", "> done dentist\n> archive garden", "done dentist\n\nHi, I am Ana")):
         answers, files = play(tmp_path / str(number), HOUSE, text)
         assert files == HOUSE and "nothing was done" in answers[0], (text, answers)
 

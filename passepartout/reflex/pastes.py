@@ -13,11 +13,11 @@ from datetime import date
 
 from ..lazy import Regex
 from .offers import fit_to_be_each
-from .captures import capture_head, tool_call
+from .captures import Request, capture_head, decline, tool_call
 from .lookups import Surroundings
 from .passed import next_time
 from .german import in_english
-from .sentences import exact_call, looked_up, several_lines
+from .sentences import READERS, exact_call, in_sequence, looked_up, several_lines
 from .sequences import MOST_PARTS, in_one_plan
 
 # %% ../../nbs/reflex/pastes.ipynb #59e1fa6f
@@ -62,13 +62,19 @@ def begun_anew(text: str) -> dict | None:
 _OF_A_TEXT = Regex(r"[*#|>$•–+-]|\d{1,2}[.)]\s|run\s?:", re.I)
 
 def line_by_line(text: str, today: date, around: Surroundings) -> dict | None:
-    "The plan that does each of several lines, if every one of them is clear by itself; `None` for every other text."
+    "The plan for several lines, if every one of them is clear by itself, or the offer of it where one of them changes something; `None` for every other text."
     lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
     if not 1 < len(lines) <= MOST_PARTS or any(len(line) > 200 or _OF_A_TEXT.match(line) for line in lines): return None
     if capture_head(lines[0]) is not None and begun_anew(text) is None: return None
-    calls = []
-    for line in lines:
-        made = (next_time(exact_call(said, today, around), today, around) for said in (line, *in_english(line, today)))
-        if (call := next(filter(None, made), None) or looked_up(line, today, around)) is None or call["payload"]["action"] != "CALL" or call["payload"]["tool"] == "shell": return None
-        calls.append(call)
-    return in_one_plan(calls)
+    each = [made for line in lines if (made := _clear(line, today, around)) is not None]
+    if len(each) < len(lines): return None
+    plan, offer = in_one_plan([call for _, call in each]), "; ".join(said for said, _ in each)
+    if all(call["payload"]["tool"] in READERS for _, call in each): return plan
+    if set(offer) & set('"“”') or in_sequence(Request.of(offer, today), around) != plan: return None
+    return decline(f"Those are {len(each)} requests, and nothing was done yet. Did you mean “{offer}”? Say “yes”, and I'll do all of it.")
+
+def _clear(line: str, today: date, around: Surroundings) -> tuple[str, dict] | None:
+    "(its words, perhaps in English, and the call) of a line that is one request by itself, and none for the shell."
+    made = ((said, next_time(exact_call(said, today, around), today, around)) for said in (line, *in_english(line, today)))
+    said, call = next(((said, call) for said, call in made if call is not None), (line, looked_up(line, today, around)))
+    return (said, call) if call is not None and call["payload"]["action"] == "CALL" and call["payload"]["tool"] != "shell" else None
