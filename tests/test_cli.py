@@ -436,6 +436,16 @@ def test_what_is_piped_in_without_words_is_the_request(home):
     assert (home.memex / "inbox.org").read_text().endswith("* TODO buy stamps\n* TODO buy glue\n")
 
 
+@pytest.mark.parametrize("words", [[], [""], ["note"]])
+def test_a_pipe_through_which_nothing_comes_is_not_waited_for(home, words):
+    "A script may have an open one behind it, which nobody ever closes."
+    child = home.start("ask", "--memex", home.memex, *words, stdin=subprocess.PIPE)
+    assert child.wait(60) != 0 and not child.stdin.closed
+    said = (child.stdout.read() + child.stderr.read()).decode()
+    away(child)
+    assert ("Nothing was asked" in said) == (words != ["note"]) and (home.memex / "inbox.org").read_text() == "* Inbox\n", said
+
+
 def test_a_pipe_that_nobody_asked_for_is_not_waited_for(home):
     with subprocess.Popen([*BEGIN, "ask", "--memex", str(home.memex), "done it"], env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.wait(60) == 7

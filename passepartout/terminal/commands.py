@@ -11,6 +11,7 @@ __all__ = ['read_first', 'is_piped', 'piped_in', 'ask', 'chat', 'demo', 'edits_c
 # %% ../../nbs/terminal/20c_commands.ipynb #fb4aa71b
 import os
 import re
+import select
 import stat
 import sys
 from contextlib import nullcontext
@@ -39,11 +40,11 @@ def read_first(agent: Any) -> None:
 # %% ../../nbs/terminal/20c_commands.ipynb #205a762e
 _KEEP_THIS = re.compile(r"(?:please )?((?:make |take |add )?(?:an? )?(?:note|todo|task|capture|save|keep|notiere|notiz|aufgabe))(?: (?:this|that|these|the following|das|dies))?( in \S{1,200})?:?|((?:add|append) )(?:this|these|the following)( to [^:]{1,100})", re.I)
 
-def is_piped() -> bool:
-    "Whether standard input is a pipe or a file."
-    try: mode = os.fstat(sys.stdin.fileno()).st_mode
+def is_piped(seconds: float = 2.0) -> bool:
+    "Whether standard input is a file, or a pipe by which something comes within so many seconds, be it its end."
+    try: mode = os.fstat(fd := sys.stdin.fileno()).st_mode
     except (OSError, ValueError, AttributeError): return False
-    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode) and bool(select.select([fd], [], [], seconds)[0])
 
 def piped_in(words: str, json_: bool) -> str:
     "The request with what is piped in, if it has no words, or if these are to keep *this*."
@@ -59,7 +60,7 @@ def piped_in(words: str, json_: bool) -> str:
 def ask(text: Annotated[list[str] | None, typer.Argument(help="What you want, in plain words; - reads it from standard input, and so does “note this”.")] = None,
         memex: Memex = None, session: Session = "main", json_: AsJson = False, today: Today = None, no_daemon: NoDaemon = False) -> None:
     "Ask about your notes, or have one thing done."
-    words = read_input(json_) if text == ["-"] else piped_in(as_typed(" ".join(text or ())), json_)
+    words = read_input(json_) if text == ["-"] else piped_in(as_typed(" ".join(text or ())), json_) if text != [""] else ""
     if not words.strip(): fail("Nothing was asked. For example: passepartout ask \"what is due this week?\"", 2, json_)
     with reached(memex, today, json_, no_daemon) as agent:
         with reading_shown(agent.upkeep):
