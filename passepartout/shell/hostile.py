@@ -24,7 +24,7 @@ _WRAPPERS = STARTERS | frozenset("toybox rlwrap torify torsocks tsocks proxychai
 
 def _programs(words: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
     "(name, words after it) for each program that a command may be."
-    if not words: return
+    if not words or words[0] == "command" and words[1:2] in (["-v"], ["-V"]): return
     first = words[0].rpartition("/")[2]
     many = words if first in _WRAPPERS else words[:1]
     places = range(len(many)) if first not in _FINDERS else [at for at, before in enumerate(words[:-1], 1) if _FINDS.fullmatch(before)]
@@ -111,7 +111,8 @@ _BETWEEN = Regex(r"'[^']*(?:'|\Z)|\"(?>[^\"\\]|\\.?)*(?:\"|\Z)", re.S)
 _FUNCTION = Regex(r"(?:\bfunction\s{1,9}([^\s(){};|&<>'\"$`]{1,40})\s{0,9}(?:\(\s{0,9}\))?|(?:(?<=[\s;&|({])|\A)([^\s(){};|&<>'\"$`]{1,40})\s{0,9}\(\s{0,9}\))\s{0,9}[{(]")
 _ENDLESS = Regex(r"(?:\bwhile\s{1,9}(?::|true|/bin/true|\[\s{0,3}1\s{0,3}\]|\(\(\s{0,3}1\s{0,3}\)\))|\buntil\s{1,9}false|\bfor\s{0,9}\(\(\s{0,9};\s{0,9};\s{0,9}\)\))\s{0,9};?\s{0,9}do\s{1,9}[^;|&\n]{1,400}&\s{0,9};?\s{0,9}done\b")
 _OURSELVES = Regex(r"\$\{?0\}?\"?\s{0,9}[|&]\s{0,9}(?:\./)?\"?\$\{?0\b")
-_FORKS = Regex(r"\bfork\b\s{0,9}(?:\(\s{0,3}\))?\s{0,9}while\s{1,9}(?:1|true|fork)|\b(?:while|loop|for)\b\s{0,9}(?:\(?\s{0,3}(?:1|true|;\s{0,3};)\s{0,3}\)?)?\s{0,9}[:{]?(?:do\s)?\s{0,20}(?:\w{1,20}[.:]{1,2})?(?:pcntl_)?fork\b", re.I)
+_FORKS = Regex(r"\bfork\b\s{0,9}(?:\(\s{0,3}\))?\s{0,9}while\s{1,9}(?:1|true|fork)\b|(?:\bwhile\b\s{0,9}\(?\s{0,3}(?:1|true)\s{0,3}\)?\s{0,9}[:{]?|\bloop\s{0,9}(?:\{|do\s)|\bfor\s{0,9}\(\s{0,3};\s{0,3};\s{0,3}\)\s{0,9}\{?)"
+               r"\s{0,20}(?:\w{1,20}[.:]{1,2})?(?:pcntl_)?fork\b\s{0,3}(?:[();}\n\"']|\Z)", re.I)
 
 def _body(text: str, at: int) -> str:
     "What stands between the bracket before `at` and the one that closes it; nothing when none does."
@@ -126,7 +127,8 @@ _BRACKET, _LONGEST = Regex(r"[(){}]"), 2_000              # what multiplies is s
 def _starts_itself(name: str, body: str) -> bool:
     spend(len(body))
     called = re.escape(name)
-    return re.search(rf"(?<![^\s;&|({{!]){called}(?![^\s;&|)}}<>])[^;|&\n]{{0,200}}(?:\|&?\s{{0,9}}{called}(?![^\s;&|)}}<>])|(?<![<>&])&(?![&>]))", body) is not None
+    begins = rf"(?:\A|[;&|({{\n]|\b(?:do|then|else|time|exec|nohup)\s)\s{{0,9}}{called}(?![^\s;&|)}}<>])"
+    return re.search(rf"{begins}[^;|&\n]{{0,200}}(?:\|&?\s{{0,9}}{called}(?![^\s;&|)}}<>])|(?<![<>&])&(?![&>]))", body) is not None
 
 def _multiplies(text: str) -> bool:
     "Whether a text for a shell, or a program, starts itself without end."
