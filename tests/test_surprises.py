@@ -7,7 +7,7 @@ from passepartout import edits
 from passepartout.agent import Agent
 from passepartout.edits import FileEdit
 from passepartout.indexing import sweep
-from passepartout.indexing.notefiles import Tree
+from passepartout.indexing.notefiles import WalkedTree
 from passepartout.notes import Remark
 from passepartout.tools import Parameter, Tool
 
@@ -127,7 +127,7 @@ async def test_a_folder_that_cannot_be_read_is_not_one_without_notes_and_nothing
     known = dict(agent.upkeep.index.known)
     with monkeypatch.context() as later:
         later.setattr(sweep, "poll", lambda *given: None)
-        later.setattr(sweep, "walk", lambda root: Tree({}, (Remark(".", "too many open files"),), False))
+        later.setattr(sweep, "walk", lambda root: WalkedTree({}, (Remark(".", "too many open files"),), False))
         said = [str(await agent.handle(line)) for line in ("find boiler", "what is due today?")]
     assert known and agent.upkeep.index.known == known and not any("no notes" in each for each in said), said
     assert "inbox.org:2" in await agent.handle("find boiler")
