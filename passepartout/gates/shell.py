@@ -102,9 +102,7 @@ def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], i
 # %% ../../nbs/gates/shell.ipynb #924b0563
 def _unreached(script: Any) -> str:
     from passepartout.shell.offline import told_without_network
-    from passepartout.shell.within import commands_within
-    told = [command.argv for command in script.commands() if command.argv]
-    return told_without_network(words for argv in told for words in (commands_within(argv[-1], {}) if argv[0] == "bash" and "-c" in argv else [argv]))
+    return told_without_network(command.argv for command in script.commands())
 
 # %% ../../nbs/gates/shell.ipynb #609f53fe
 def _lost(script: Any, roots: Sequence[Root]) -> str:

@@ -17,6 +17,7 @@ from ..confinement.roots import PathRefused, Root
 from .harm import CONFIRM, operands_of, harm, overwritten, thrown_away
 from .places import Places
 from .script import Script, Simple
+from .hostile import key_named
 from .within import keeps
 
 # %% ../../nbs/shell/loss.ipynb #24dbbd53
@@ -95,6 +96,7 @@ def loss(script: Script, roots: Sequence[Root]) -> str:
         if command.argv[:1] == ("cd",) and len(command.argv) == 2:
             here = command.argv[1] if command.argv[1].startswith("/") else os.path.normpath(os.path.join(here, command.argv[1]))
         found += [phrase for phrase in _losses(command, roots, places, here) if phrase not in found]
+    if not found and (key := key_named("\n".join(word for command in script.commands() for word in command.argv))): return f"send {_plain(key) or 'a key'}"
     if not found: return f"destroy with {_plain(_doing(script)) or 'it'}"
     return " and ".join(found) if len(found) <= 2 else f"{found[0]} and {len(found) - 1} things more"
 

@@ -11,7 +11,7 @@ __all__ = ['needs_network', 'told_without_network']
 from collections.abc import Iterable, Sequence
 
 from ..oneline import shown
-from .within import STARTERS
+from .within import STARTERS, commands_within
 
 # %% ../../nbs/shell/offline.ipynb #2a8e658a
 _ALWAYS = frozenset("curl wget wget2 ssh scp sftp ftp lftp telnet nc ncat netcat socat ping ping6 traceroute mtr dig nslookup host whois http https xh aria2c yt-dlp youtube-dl gh glab aws gsutil gcloud az doctl flyctl heroku s3cmd "
@@ -35,6 +35,7 @@ def needs_network(words: Sequence[str]) -> str:
 
 # %% ../../nbs/shell/offline.ipynb #b195058c
 def told_without_network(commands: Iterable[Sequence[str]]) -> str:
-    "The sentence for a person who is asked about a line of these `commands`, each a list of words; empty when none needs a network."
-    name = next(filter(None, map(needs_network, commands)), "")
-    return f"Commands have no network here, so {shown(name)} would reach nobody." if name else ""
+    "The sentence about a line of these `commands`, each a list of words; empty when none needs a network."
+    within = (words for argv in commands if argv for words in (commands_within(argv[-1], {}) if argv[0] == "bash" and "-c" in argv else [argv]))
+    name = next(filter(None, map(needs_network, within)), "")
+    return f"Commands have no network here, so {shown(name)} reaches nobody." if name else ""

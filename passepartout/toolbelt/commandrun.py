@@ -17,6 +17,7 @@ from .bounds import bounds
 from ..messages import Label
 from .reach import output_label, seen_before
 from ..confinement.roots import Root
+from ..shell.offline import told_without_network
 from ..shell.run import RunLimits, OpenedScript, Outcome, ShellError, run_script
 from ..shell.sandbox import Bubblewrap, SandboxError
 from ..shell.script import Pipeline, Script, Simple
@@ -36,12 +37,12 @@ def status_words(status: int) -> str:
     except ValueError: return f"exit status {status}"
 
 # %% ../../nbs/toolbelt/12cf_commandrun.ipynb #f7c01bd2
-def told(outcome: Outcome) -> str:
-    "The result of a script as text."
+def told(outcome: Outcome, away: str = "") -> str:
+    "The result of a script as text. `away`: what is to be said of one that failed and needs a network."
     lines = [outcome.text.rstrip("\n")] if outcome.kept else []
     if outcome.cut: lines.append(f"(cut: {outcome.cut:,} more bytes were printed)")
     if outcome.ended: lines.append(f"({ENDED[outcome.ended]}, after {outcome.seconds:.1f} s.)")
-    elif outcome.status: lines.append(f"({status_words(outcome.status)})")
+    elif outcome.status: lines.append(f"({status_words(outcome.status)}{f'. {away}' if away else ''})")
     if outcome.left: lines.append(f"(Not kept, since a temporary folder goes with the sandbox: {', '.join(outcome.left)}. Write what is to stay into the notes "
                                   "or into a workspace.)")
     return "\n".join(lines) or "(It printed nothing.)"
@@ -96,5 +97,5 @@ async def run_command(opened: Any, seconds: int, roots: Sequence[Root], find: Ca
     label = await asyncio.to_thread(output_label, opened, outcome, roots, private, await looking)
     if why := await asyncio.to_thread(watch.objection): raise ToolError(why)
     if outcome.ended: raise Unfinished(told(outcome), not opened.reads, label)
-    return ToolResult(told(outcome), {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut,
-                                      "text": told(outcome)}, label, {"status": outcome.status, "sandboxed": outcome.sandboxed})
+    text = told(outcome, told_without_network(command.argv for command in opened.script.commands()) if outcome.sandboxed else "")
+    return ToolResult(text, {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut, "text": text}, label, {"status": outcome.status, "sandboxed": outcome.sandboxed})
