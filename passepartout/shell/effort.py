@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 # %% ../../nbs/shell/effort.ipynb #17005d52
-MOST, _EACH = 400_000, 100                  # characters of one line, each time one is looked at; and what it costs to begin with a text
+MOST, _EACH = 450_000, 100                  # characters of one line, each time one is looked at; and what it costs to begin with a text
 
 class Unread(Exception):
     "A command line holds more than is looked at."

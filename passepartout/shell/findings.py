@@ -20,12 +20,12 @@ from ..oneline import shown
 from .carried import carried_texts, harm_carried, harm_in_words, names_given, shell_parts, told_to, written_and_used
 from .effort import once, refuse, spend
 from .hostile import hostile_line
-from .harm import ASK, CONFIRM, DENY, READ, destroyers, harm, scratch
+from .harm import ASK, CONFIRM, DENY, READ, destroyers, destroys, endings_of_destroyers, harm, scratch
 from .places import Places
 from .installed import pinned
 from .programs import Program
 from .script import Redirect, Simple
-from .standfor import called, given_values, in_other_names, named_anew, readings, stand_ins, without_braces
+from .standfor import called, given_values, in_other_names, named_anew, programs_meant, readings, stand_ins, without_braces
 from .within import (SHELLS, STARTERS, WRITES, another_machine, carries_out, commands_within, is_tangle,
                                        keeps, leads_on, lines_to, loose_texts, says, takes_names, texts_said,
                                        variables_in)
@@ -220,10 +220,21 @@ def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = Fals
     if told := hostile_line(text, findings.known): findings.add(*told)
     given, anew = given_values(text), named_anew(text)
     for words, here in _where_each_stands(findings, commands := commands_within(text, findings.known)):
+        names: set[str] = set()
         for tried, reading in enumerate(readings(words, given)):
+            names.update(reading[:8])
             _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed, anew)
+        for meant in _with_programs(words, given, names):
+            for reading in readings(meant, given): _harm_of(findings, reading, here, depth, DENY, guessed, anew)
     if not guessed: harm_in_other_names(findings, text, commands, depth)
     harm_said(findings, [*loose_texts(text, findings.known), *_from_files(commands_within(text, findings.known) if ">" in text or "tee" in text else ())], depth)
+
+# %% ../../nbs/shell/findings.ipynb #044ffeab
+def _with_programs(words: Sequence[str], given: dict[str, list[str]], tried: Collection[str]) -> Iterator[list[str]]:
+    "The words of a command with each program that destroys in the place of a variable which may stand for it, but for those names that were `tried`."
+    for at, word in enumerate(words[:8] if words[0].rpartition("/")[2] in STARTERS else words[:1]):
+        for program in programs_meant(word, given, endings_of_destroyers()) if {"$", "`"} & set(word) else ():
+            if (name := program.split(" ")[0]) not in tried and destroys(name.rpartition("/")[2]): yield [*words[:at], *program.split(" "), *words[at + 1:]]
 
 # %% ../../nbs/shell/findings.ipynb #ef9849b9
 def _where_each_stands(findings: Findings, commands: Sequence[Sequence[str]]) -> Iterator[tuple[Sequence[str], str]]:

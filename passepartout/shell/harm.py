@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/shell/harm.html.md"""
 
 # %% auto #0
 __all__ = ['READ', 'ASK', 'CONFIRM', 'DENY', 'listed', 'scratch', 'outside', 'spoils', 'operands_of', 'overwritten',
-           'thrown_away', 'destroys', 'destroying_names', 'destroyers', 'there_outside', 'harm', 'nothing_there']
+           'thrown_away', 'destroys', 'destroying_names', 'endings_of_destroyers', 'destroyers', 'there_outside',
+           'harm', 'nothing_there']
 
 # %% ../../nbs/shell/harm.ipynb #1ffc5629
 import os
@@ -274,6 +275,11 @@ def destroys(name: str) -> bool:
 def destroying_names() -> frozenset[str]:
     "The names for which `destroys` holds, but for those that begin with `mkfs`."
     return frozenset((*_RULES, *filter(alters, changing_lines())))
+
+@cache
+def endings_of_destroyers() -> frozenset[str]:
+    "The ends of all these names, from nothing to the whole."
+    return frozenset(name[at:] for name in (*destroying_names(), "mkfs", *(f"mkfs.{kind}" for kind in "ext2 ext3 ext4 xfs btrfs vfat fat ntfs f2fs exfat minix".split())) for at in range(len(name) + 1))
 
 # %% ../../nbs/shell/harm.ipynb #449b6c32
 def destroyers() -> list[str]:

@@ -186,10 +186,12 @@ def hostile_line(text: str, known: Mapping[str, str | None]) -> tuple[int, str] 
     return once(("hostile", text, variables_in(text, known)), lambda: _hostile_line(text, known))
 
 def _hostile_line(text: str, known: Mapping[str, str | None]) -> tuple[int, str] | None:
+    plain = text.lower().translate(_WITHOUT_SIGNS)
+    strange = ("$" in text and "=" in text or _has(plain, _LINES_OUT)) and _has(plain, _SHELLS)
+    if not strange and not _may_multiply(text) and not _may_name(text): return None
     spend(len(text))
     if _may_multiply(text) and _multiplies(text): return DENY, _MULTIPLIES
-    plain = text.lower().translate(_WITHOUT_SIGNS)
-    if ("$" in text and "=" in text or _has(plain, _LINES_OUT)) and _has(plain, _SHELLS) and _shell_for_strangers(text, known): return DENY, _GIVES_SHELL
+    if strange and _shell_for_strangers(text, known): return DENY, _GIVES_SHELL
     if (key := key_named(text)) and (name := _sends(text, known)):
         return CONFIRM, f"It names {shown(key)}, a file of keys, beside {shown(name)}, which sends things to other machines."
     return None
