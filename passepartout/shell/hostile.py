@@ -64,7 +64,18 @@ def _hands_over(words: Sequence[str]) -> bool:
 
 # %% ../../nbs/shell/hostile.ipynb #4332d50c
 _NOT_YET = Regex(r"[$`]")
-_READ_AND_DONE = Regex(r"\bread\b[^;\n]{0,80}[;\n]\s{0,20}do\s{1,20}(?:eval\s{1,9})?[\"']?\$")
+_BETWEEN_COMMANDS = Regex(r"(\|\||&&|\|&?|;|\n|(?<![<>&])&(?![&>]))")
+
+def _pieces(text: str) -> list[str]:
+    "The pieces of a line between the signs that part commands, with a sign behind each; without brackets, and with one blank for many."
+    return [" ".join(each.split()) if at % 2 == 0 else each for at, each in enumerate(_BETWEEN_COMMANDS.split(text.translate(_BRACKETS)))]
+
+_BRACKETS = {ord(sign): " " for sign in "{}()"}
+
+def _does_what_it_reads(text: str) -> bool:
+    "Whether a loop that reads lines carries each of them out: `while read line; do $line; done`."
+    pieces = _pieces(text)
+    return any("read" in head.split() and body.removeprefix("do ").removeprefix("eval ").lstrip("\"'")[:1] == "$" and body[:3] == "do " for head, body in zip(pieces[::2], pieces[2::2]))
 
 def _meant(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[Sequence[str]]:
     "The readings of a command whose program is not known yet; of every other command the words as they stand, since its other words do not matter here."
@@ -79,7 +90,7 @@ def _shell_for_strangers(text: str, known: Mapping[str, str | None]) -> bool:
             if _hands_over(reading): return True
             connects, obeys = connects or _connects(reading), obeys or _obeys(reading)
             if connects and obeys: return True
-    return connects and _READ_AND_DONE.search(text) is not None
+    return connects and _does_what_it_reads(text)
 
 # %% ../../nbs/shell/hostile.ipynb #1a77ec6c
 def _has(text: str, parts: Sequence[str]) -> bool: return any(part in text for part in parts)
@@ -109,33 +120,50 @@ _GIVES_SHELL = "It gives whoever is at the other end of a connection a shell on 
 # %% ../../nbs/shell/hostile.ipynb #80820099
 _BETWEEN = Regex(r"'[^']*(?:'|\Z)|\"(?>[^\"\\]|\\.?)*(?:\"|\Z)", re.S)
 _FUNCTION = Regex(r"(?:\bfunction\s{1,9}([^\s(){};|&<>'\"$`]{1,40})\s{0,9}(?:\(\s{0,9}\))?|(?:(?<=[\s;&|({])|\A)([^\s(){};|&<>'\"$`]{1,40})\s{0,9}\(\s{0,9}\))\s{0,9}[{(]")
-_ENDLESS = Regex(r"(?:\bwhile\s{1,9}(?::|true|/bin/true|\[\s{0,3}1\s{0,3}\]|\(\(\s{0,3}1\s{0,3}\)\))|\buntil\s{1,9}false|\bfor\s{0,9}\(\(\s{0,9};\s{0,9};\s{0,9}\)\))\s{0,9};?\s{0,9}do\s{1,9}[^;|&\n]{1,400}&\s{0,9};?\s{0,9}done\b")
+_ENDLESS, _FOR_EVER = Regex(r"while (?::|true|/bin/true|\[ ?1 ?\]|1)|until (?:false|/bin/false)"), Regex(r"\bfor\s*\(\(\s*;\s*;\s*\)\)")
 _OURSELVES = Regex(r"\$\{?0\}?\"?\s{0,9}[|&]\s{0,9}(?:\./)?\"?\$\{?0\b")
 _FORKS = Regex(r"\bfork\b\s{0,9}(?:\(\s{0,3}\))?\s{0,9}while\s{1,9}(?:1|true|fork)\b|(?:\bwhile\b\s{0,9}\(?\s{0,3}(?:1|true)\s{0,3}\)?\s{0,9}[:{]?|\bloop\s{0,9}(?:\{|do\s)|\bfor\s{0,9}\(\s{0,3};\s{0,3};\s{0,3}\)\s{0,9}\{?)"
                r"\s{0,20}(?:\w{1,20}[.:]{1,2})?(?:pcntl_)?fork\b\s{0,3}(?:[();}\n\"']|\Z)", re.I)
 
-def _body(text: str, at: int) -> str:
-    "What stands between the bracket before `at` and the one that closes it; nothing when none does."
-    deep = 1
-    for found in _BRACKET.finditer(text, at):
-        deep += 1 if found[0] in "{(" else -1
-        if deep == 0 or found.start() - at > _LONGEST: return text[at:found.start()] if deep == 0 else ""
-    return ""
+def _closings(text: str) -> dict[int, int]:
+    "Where each bracket that is opened is closed."
+    found, opened = {}, []
+    for sign in _BRACKET.finditer(text):
+        if sign[0] in "{(": opened.append(sign.start())
+        elif opened: found[opened.pop()] = sign.start()
+    return found
 
-_BRACKET, _LONGEST = Regex(r"[(){}]"), 2_000              # what multiplies is short: a body that is longer does something else as well
+_BRACKET, _LEADS = Regex(r"[(){}]"), frozenset("do then else time exec nohup ! -".split())
+
+def _calls(piece: str, name: str) -> bool:
+    "Whether a piece of a line begins with a call of `name`."
+    return next((word for word in piece.split() if word not in _LEADS), "") == name
 
 def _starts_itself(name: str, body: str) -> bool:
+    "Whether a pipeline in the body of `name` calls it twice, or calls it in the background."
     spend(len(body))
-    called = re.escape(name)
-    begins = rf"(?:\A|[;&|({{\n]|\b(?:do|then|else|time|exec|nohup)\s)\s{{0,9}}{called}(?![^\s;&|)}}<>])"
-    return re.search(rf"{begins}[^;|&\n]{{0,200}}(?:\|&?\s{{0,9}}{called}(?![^\s;&|)}}<>])|(?<![<>&])&(?![&>]))", body) is not None
+    pieces, calls = [*_pieces(body), ""], 0
+    for piece, sign in zip(pieces[::2], pieces[1::2]):
+        calls += _calls(piece, name)
+        if calls > 1 or calls and sign == "&": return True
+        if sign not in ("|", "|&"): calls = 0
+    return False
+
+def _starts_for_ever(text: str) -> bool:
+    "Whether an endless loop does nothing but start a program in the background."
+    pieces = [*_pieces(_FOR_EVER.sub("while :", text)), "", ""]
+    told = [(piece, sign) for piece, sign in zip(pieces[::2], pieces[1::2]) if piece]
+    return any(_ENDLESS.fullmatch(head) and body[:3] == "do " and sign == "&" and end.split(" ")[0] == "done" for (head, _), (body, sign), (end, _) in zip(told, told[1:], told[2:]))
+
+_BLANKS, _LINE_ENDS = Regex(r"[ \t]+"), Regex(r"\n[ \n]+")
 
 def _multiplies(text: str) -> bool:
     "Whether a text for a shell, or a program, starts itself without end."
     if _FORKS.search(text): return True
-    plain = _BETWEEN.sub("''", text)
-    if _ENDLESS.search(plain) or _OURSELVES.search(text): return True
-    return any(_starts_itself(found[1] or found[2], _body(plain, found.end())) for found in _FUNCTION.finditer(plain))
+    plain = _LINE_ENDS.sub("\n", _BLANKS.sub(" ", _BETWEEN.sub("''", text)))
+    if _OURSELVES.search(text) or _starts_for_ever(plain): return True
+    closings = _closings(plain)
+    return any(_starts_itself(found[1] or found[2], plain[found.end():closings.get(found.end() - 1, found.end())]) for found in _FUNCTION.finditer(plain))
 
 # %% ../../nbs/shell/hostile.ipynb #d2cf1379
 _HOMES = frozenset(".ssh .gnupg .aws .kube .password-store .azure keyrings .mozilla .thunderbird .electrum .bitcoin".split())
@@ -199,8 +227,8 @@ def _hostile_line(text: str, known: Mapping[str, str | None]) -> tuple[int, str]
 _MULTIPLIES = "It starts itself again and again, until the machine can do nothing else."
 
 # %% ../../nbs/shell/hostile.ipynb #65fb1b51
-_LINES = Regex(r"[\"'`]([^\"'`]{1,800})(?=[\"'`])")
-_NAMES = Regex(r"[\"'`]([^\"'`\s]{1,400})[\"'`]")
+_LINES = Regex(r"[\"'`]([^\"'`]+)(?=[\"'`])")
+_NAMES = Regex(r"[\"'`]([^\"'`\s]+)[\"'`]")
 
 def hostile_program(text: str) -> tuple[int, str] | None:
     "(level, sentence) when the text of a program does what nobody wants from an agent."
