@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from .limits import time_limit
+from .limits import call_limited
 from .messages import APPROVAL_REQUIRED, EVENT, LOG, REQUEST, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict
 from .oneline import cut
 from .plist import key_name
@@ -59,7 +59,7 @@ def interpret_message(message: dict, action: Action, gate: str) -> Verdict:
 def ask_gate(skill: Skill, action: Action, signal: Signal, limit_s: float = 1.0) -> Verdict:
     "The verdict of somebody else's gate on `action`, within the time limit. Never raises."
     try:
-        with time_limit(limit_s, f"gate {skill.name}"): return interpret(skill.deterministic(action, signal), action, skill.name)
+        return call_limited(limit_s, f"gate {skill.name}", lambda: interpret(skill.deterministic(action, signal), action, skill.name))
     except (Exception, SystemExit, GeneratorExit) as error: return broken(skill, error)
 
 # %% ../nbs/12x_askgate.ipynb #692ac0a6

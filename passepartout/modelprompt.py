@@ -19,7 +19,7 @@ from .awareness.measure import Composed
 from .cascade.askone import provider_order
 from .cascade.showing import Composing
 from .context import awareness, log_view, turn_in
-from .limits import time_limit
+from .limits import call_limited
 from .messages import PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, FrozenDict, Signal, pick
 from .oneline import cut, portion, without_middle
 from .tools import tool_belt_prompt
@@ -140,8 +140,7 @@ def user_prompt(agent, signal: Signal, most: int | None = None) -> str:
     "What the model is asked for `signal`: by the triggered skill, or by the signal itself. What tools returned is told in about `most` bytes, the person's words as they are."
     skill = agent.skills.find_triggered(signal, "probabilistic")
     if skill is not None:
-        with time_limit(agent.skills.limit_s, f"the prompt of skill {skill.name}"):
-            return str(skill.probabilistic(signal) or DEFAULT_PROMPT)
+        return call_limited(agent.skills.limit_s, f"the prompt of skill {skill.name}", lambda: str(skill.probabilistic(signal) or DEFAULT_PROMPT))
     payload = signal.payload
     sensor = pick(payload, "sensor")
     if sensor is TOOL_OUTPUT: then = AGAIN if seen_twice(turn_in(agent, signal), payload) else "Answer the person, or propose the next call."

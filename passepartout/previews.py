@@ -22,7 +22,7 @@ from .amounts import counted
 from .conditions import PassepartoutError
 from .edits import EditFailed, FileEdit, digest
 from .lazy import Regex
-from .limits import TimeLimitExceeded, in_thread, time_limit, within
+from .limits import TimeLimitExceeded, call_limited, in_thread, within
 from .lookonly import LooksOnly, only_looking
 from .messages import CALL, CLI, Action, Rejected, Signal, pick
 from .records import record
@@ -253,16 +253,15 @@ async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -
     seconds = min(LOOK_S, agent.settings.tool_timeout_s)
     def body() -> Any:
         extra = {"context": context} if wants_context else {}
-        with time_limit(seconds, tool.name):
-            if tool.guard is not None and tool.guard(args) is not True: raise ToolError(f"{tool.name} refuses these arguments.")
-            wanted, failure = None, None
-            with only_looking() as refused:
-                try: wanted = tool.body(**args, **extra) if by_name else tool.body(args, **extra)
-                except Exception as error: failure = error
-            if refused: raise LooksOnly(f"{tool.name} does more than compute: it was about to do {', '.join(refused[:3])}.") from failure
-            if failure is not None: raise failure
-            return changes_in(wanted, preview.resolved)
-    try: changes = await within(seconds + 1.0, in_thread(body))
+        if tool.guard is not None and tool.guard(args) is not True: raise ToolError(f"{tool.name} refuses these arguments.")
+        wanted, failure = None, None
+        with only_looking() as refused:
+            try: wanted = tool.body(**args, **extra) if by_name else tool.body(args, **extra)
+            except Exception as error: failure = error
+        if refused: raise LooksOnly(f"{tool.name} does more than compute: it was about to do {', '.join(refused[:3])}.") from failure
+        if failure is not None: raise failure
+        return changes_in(wanted, preview.resolved)
+    try: changes = await within(seconds + 1.0, in_thread(call_limited, seconds, tool.name, body))
     except (PassepartoutError, TimeoutError) as error:
         given = [one for value in preview.resolved.values() for one in (value if isinstance(value, tuple) else (value,))]
         return Foreseen((), "failed", moment,

@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, Callable, Iterator
 
 from .conditions import PassepartoutError
-from .limits import time_limit
+from .limits import call_limited
 from .messages import Signal
 from .oneline import cut
 from .records import record
@@ -124,7 +124,7 @@ def triggered(skill: Skill, signal, limit_s: float = 1.0, on_error: bool = False
     "Does the trigger of `skill` say yes? One that raises or takes longer than `limit_s` seconds counts as `on_error`."
     if skill.trigger is None: return True
     try:
-        with time_limit(limit_s, f"the trigger of skill {skill.name}"): return bool(skill.trigger(signal))
+        return call_limited(limit_s, f"the trigger of skill {skill.name}", lambda: bool(skill.trigger(signal)))
     except Exception: return on_error
 
 # %% ../nbs/10_skills.ipynb #49074b29
@@ -133,6 +133,6 @@ MOST_MANDATE = 2_000
 def mandate(skill: Skill, signal, limit_s: float = 1.0, most: int = MOST_MANDATE) -> str:
     "The mandate of `skill` for `signal`, at most `most` characters, with `…` at the end when there were more; nothing when it raises or is not text."
     try:
-        with time_limit(limit_s, f"the mandate of skill {skill.name}"): text = skill.system_prompt_augment(signal)
+        text = call_limited(limit_s, f"the mandate of skill {skill.name}", skill.system_prompt_augment, signal)
     except Exception: return ""
     return cut(text.strip(), most) if isinstance(text, str) else ""

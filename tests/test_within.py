@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from passepartout import limits
-from passepartout.limits import TimeLimitExceeded, time_limit, within, _watch
+from passepartout.limits import TimeLimitExceeded, call_limited, within, _watch
 
 
 class Jumping(asyncio.SelectorEventLoop):
@@ -165,17 +165,15 @@ def test_a_limit_that_runs_out_while_a_weak_reference_goes_is_not_printed_and_lo
     sys.unraisablehook = lost.append
     try:
         for _ in range(rounds):
-            with pytest.raises(TimeLimitExceeded), time_limit(0.005): churn()
+            with pytest.raises(TimeLimitExceeded): call_limited(0.005, "it", churn)
     finally: sys.unraisablehook = before
     assert lost == []
 
 
 LOOKED_ON = """
 import sys, threading
-from passepartout.limits import time_limit
-def limited():
-    with time_limit(60): pass
-thread = threading.Thread(target=limited)
+from passepartout.limits import call_limited
+thread = threading.Thread(target=call_limited, args=(60, "it", int))
 thread.start(); thread.join()
 def looked_at(): return "seen"
 sys.settrace(lambda frame, event, argument: None)
@@ -189,12 +187,13 @@ def test_a_debugger_may_look_on_after_a_limit_in_a_thread():
 
 def test_a_clock_that_rings_at_the_very_end_ends_this_block_or_nothing():
     came, before = [], sys.getswitchinterval()
+    def counts(up_to):
+        for _ in range(up_to): pass
     def rounds():
         for n in range(400):
             try:
                 try:
-                    with time_limit(0.0005):
-                        for _ in range(n % 40 * 3000): pass
+                    call_limited(0.0005, "it", counts, n % 40 * 3000)
                     came.append("in time")
                 except TimeLimitExceeded: came.append("stopped")
             except BaseException as error: came.append(error)
