@@ -47,15 +47,19 @@ class Exchange(NamedTuple):
     turn: str = ""
     before: tuple[str, ...] = ()         # the turns before that which belong to it
     question: str = ""                   # the one in between to which the person said yes or no
+    fetched: bool = False                # whether something private was read for it, and did not only stand in the prompt
 
     @classmethod
-    def of(cls, asked: str, answered: str, private: bool, asked_by_person: bool, read: str = PERSON.origin, turn: str = "") -> "Exchange":
-        return cls(asked, answered, private, f"PERSON: {cut(asked, _WIDTH)}\nYOU: {cut(answered, _WIDTH)}", asked_by_person, read, turn)
+    def of(cls, asked: str, answered: str, private: bool, asked_by_person: bool, read: str = PERSON.origin, turn: str = "",
+           fetched: bool = False) -> "Exchange":
+        line = f"PERSON: {cut(asked, _WIDTH)}\nYOU: {cut(answered, _WIDTH)}"
+        return cls(asked, answered, private, line, asked_by_person, read, turn, fetched=fetched)
 
     def with_answer(self, new: "Exchange", word: str = "") -> "Exchange":
         "This exchange with the answer of `new`; `word` is what the person said to the question in which it had ended."
         between = f"YOU: {cut(self.answered, _WIDTH)}\nPERSON: {word}\n" if word else ""
-        return self._replace(answered=new.answered, private=self.private or new.private, read=worse_origin(self.read, new.read), turn=new.turn or self.turn,
+        return self._replace(answered=new.answered, private=self.private or new.private, fetched=self.fetched or new.fetched,
+                             read=worse_origin(self.read, new.read), turn=new.turn or self.turn,
                              line=f"PERSON: {cut(self.asked, _WIDTH)}\n{between}YOU: {cut(new.answered, _WIDTH)}",
                              before=(*self.before, self.turn), question=self.answered if word else "")
 
@@ -64,7 +68,7 @@ class Exchange(NamedTuple):
         "What the journal says; a record that does not name the person as its origin is nobody's word."
         return cls.of(asked["text"], as_it_ended(text_in(answer, "told") or answer["text"], text_in(answer, "status")), bool(answer.get("private")),
                       asked.get("origin") == PERSON.origin, answer.get("read") if answer.get("read") in ORIGINS else ORIGINS[-1]
-                      if "read" in answer else PERSON.origin, turn)
+                      if "read" in answer else PERSON.origin, turn, bool(answer.get("fetched", answer.get("private"))))
 
 # %% ../nbs/17a_exchanges.ipynb #2d4f3da3
 def read_in(label: Label) -> str:
@@ -124,7 +128,7 @@ def taken_back(journal, session: str) -> set[str]:
 def as_sealed(journal, asked: dict, answer: dict) -> Exchange:
     "The exchange that two records tell of; nobody's word, private, and read from a stranger, when one of them does not bear the journal's seal."
     if all(genuine_record(journal, each["seq"]) is not None for each in (asked, answer)): return Exchange.from_records(asked["body"], answer["body"], answer["turn"])
-    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": "", "private": True}, answer["turn"])
+    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": "", "private": True, "fetched": True}, answer["turn"])
 
 # %% ../nbs/17a_exchanges.ipynb #743ce5b9
 REFUSED = "It was not done."

@@ -68,7 +68,7 @@ def mandatory_gates(agent: Any, mine: Any) -> list:
             shell_skill(agent.tools, agent.roots, os.path.expanduser("~"), lambda: find_bubblewrap().problem, settings.late_words),
             provenance_skill(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets,
                              agent.case_of, agent.endorsements.hold, settings.allowed_hosts, agent.remembered, agent.turns.echoes.of),
-            privacy_skill(agent.tools, partial(confidential, agent), agent.words, agent.influence),
+            privacy_skill(agent.tools, partial(confidential, agent), agent.words, agent.recalls),
             unattended_skill(agent.tools, agent.journal)]
 
 # %% ../nbs/18f_fitting.ipynb #c0040999

@@ -15,7 +15,7 @@ from .amounts import counted
 from .conditions import PassepartoutError
 from .context import log_about
 from .limits import in_thread
-from .messages import ApprovalRequired, Signal
+from .messages import ApprovalRequired, Signal, pick
 from .previews import Change, Foreseen, result_of
 from .uncovering import awakened, uncovered
 from .verify import Cleared
@@ -50,7 +50,10 @@ async def ask_again(agent, signal: Signal, verdict: Any, error: NotAsShown) -> N
 # %% ../nbs/16bc_recheck.ipynb #91111fdb
 async def check_lasting(agent, cleared: Cleared, signal: Signal, changes: tuple[Change, ...]) -> None:
     "`NotAsShown` when something would come of `changes` that undo does not take back, and the person did not say so."
-    if not (reasons := await lasting(agent, signal, changes)) or (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed": return
+    if not (reasons := await lasting(agent, signal, changes)): return
+    if (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed":
+        if pick(signal.meta, "handed") is None: return
+        answer = None
     result, moment = agent.shown_result(cleared, answer)
     if answer is None or not result: raise NotAsShown(changes, moment, " ".join(reasons))
     if result_of(changes) != result: raise NotAsShown(changes, moment)

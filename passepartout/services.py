@@ -277,3 +277,11 @@ class WhoseWords(SessionWords):
             if (read := each.read) == "network": return NETWORK
             if read == "notes": worst = NOTES
         return worst
+
+    def recalls(self, signal: Signal) -> bool:
+        "Does a model that may see private text have some before it that was fetched for this turn or for one of the last answers, or a private note in focus?"
+        if self.influence(signal).private or any([each.fetched for each in self.turns.recent(pick(signal.meta, "session") or "main")]): return True
+        if not (wanted := self.foci.where(signal)[1]): return False
+        sights = self.outlook()
+        shown, open_ = (sights.fovea(wanted, local, sights.most, self.memory).text for local in (True, False))
+        return bool(shown) and not open_.startswith("IN FOCUS: ")          # also when it cannot be looked at just now

@@ -205,6 +205,7 @@ def answer_body(turn: Turn, reply: Reply, told: str) -> dict:
     body = {"text": str(reply), "status": reply.status, "private": turn.private}
     if told != body["text"]: body["told"] = told
     if turn.label is not PERSON and turn.label != PERSON: body["read"] = read_in(turn.label)
+    if turn.private: body["fetched"] = turn.label.private
     if turn.missed: body["missed"] = True
     return body
 
@@ -277,6 +278,6 @@ class Turns(TurnRecords):
             self.open.pop(turn.id, None)
             self._last = None, None
         if (told := as_it_ended(told, turn.status)) and (turn.text or turn.answers) and turn.session in self.spoken:
-            add_exchange(self.spoken[turn.session], Exchange.of(turn.text, told, turn.private, turn.asked_by_person, read_in(turn.label), turn.id),
-                    turn.answers)
+            add_exchange(self.spoken[turn.session], Exchange.of(turn.text, told, turn.private, turn.asked_by_person, read_in(turn.label), turn.id,
+                    turn.private and turn.label.private), turn.answers)
         return reply

@@ -337,7 +337,7 @@ def test_codes_are_long_and_hard_to_misread():
 
 async def test_the_explanation_stands_before_what_would_run():
     action = Action.of({"target": "tool", "payload": {"action": "call", "tool": "rm", "args": {"path": "/"}, "explanation": "Tidy up"}})
-    assert summarise(action).splitlines()[0] == "Tidy up" and '"rm"' in summarise(action)
+    assert summarise(action).splitlines()[0] == "The proposal says: Tidy up" and '"rm"' in summarise(action)
 
 
 async def test_an_explanation_cannot_push_the_action_out_of_sight():

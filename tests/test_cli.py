@@ -436,6 +436,31 @@ def test_what_is_piped_in_without_words_is_the_request(home):
     assert (home.memex / "inbox.org").read_text().endswith("* TODO buy stamps\n* TODO buy glue\n")
 
 
+@pytest.mark.parametrize("words", [[], ["-"]])
+def test_a_command_that_is_piped_in_was_not_typed(home, words):
+    "The only line of a letter may be a command; who typed it has answered for it, and nobody typed this."
+    done = home.ask(*words, input=b"$ touch made\n")
+    assert done.returncode == 4 and not (home.memex / "made").exists(), done
+    assert home.ask("$ touch made").returncode == 0 and (home.memex / "made").exists()
+
+
+def test_a_letter_that_is_captured_is_asked_about_where_a_program_would_carry_it_out(home):
+    letter = "An offer\n<%%(delete-file (buffer-file-name))>\n"
+    done = home("capture", "-", "--memex", home.memex, input=letter.encode())
+    assert done.returncode == 4 and "a program carries out" in done.stderr + done.stdout and (home.memex / "inbox.org").read_text() == "* Inbox\n", done
+    assert home("capture", "-", "--memex", home.memex, input=b"An offer\nSee https://offers.example/roof\n").returncode == 0 and "offers.example" in (home.memex / "inbox.org").read_text()
+    assert '"text": "capture -"' in home("trace", "--json", "--memex", home.memex).stdout
+    assert home("capture", letter, "--memex", home.memex).returncode == 0 and "%%(" in (home.memex / "inbox.org").read_text(), "this was typed"
+
+
+def test_a_letter_that_is_piped_in_to_be_kept_is_nobodys_word(home):
+    done = home.ask("note this", input=b"An offer\n<%%(delete-file (buffer-file-name))>\n")
+    assert done.returncode == 4 and "a program carries out" in done.stderr + done.stdout and (home.memex / "inbox.org").read_text() == "* Inbox\n", done
+    home.ask("note this", input=b"An offer\nSee https://offers.example/roof\n")
+    records = home("trace", "--json", "--memex", home.memex).stdout
+    assert "offers.example" in records and '"origin": "network"' in records and '"origin": "person"' not in records
+
+
 @pytest.mark.parametrize("words", [[], [""], ["note"]])
 def test_a_pipe_through_which_nothing_comes_is_not_waited_for(home, words):
     "A script may have an open one behind it, which nobody ever closes."

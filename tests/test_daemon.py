@@ -586,6 +586,17 @@ async def test_a_form_of_words_is_no_yes_on_the_port(house, form, done):
     assert (await person.say(form))["status"] == "answered" and (daemon.memex / done).exists()
 
 
+async def test_what_a_command_line_read_from_a_pipe_was_not_typed(house):
+    daemon = await house()
+    daemon.agent.provider_cascade = ("reflex",)
+    person = await daemon.unix()
+    assert (await person.say("$ touch made", piped="words"))["status"] == "requires-approval" and not (daemon.memex / "made").exists()
+    assert (await person.say("note: one\n<%%(ding)>", piped="text"))["status"] == "requires-approval"
+    kept = await person.say("note: see https://offers.example/roof", piped="text")
+    assert [each.asked_by_person for each in daemon.agent.turns.recent(kept["session"])] == [True, False, False]
+    assert (await person.say("$ touch made"))["status"] == "answered" and (daemon.memex / "made").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("effect", ["canary", "org-capture", "system"])
 async def test_no_frame_runs_what_it_carries(house, tmp_path, effect):

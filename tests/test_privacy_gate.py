@@ -66,6 +66,37 @@ async def test_what_was_read_in_the_diary_is_not_put_down_for_others_unasked(tmp
     await agent.close()
 
 
+@pytest.mark.parametrize("again, asks", [(0, True), (1, True), (4, True), (6, False)])
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_what_was_told_of_the_diary_is_not_put_down_by_a_later_answer(tmp_path, again, asks, restarted):
+    "It stands before the model for as long as that answer does, also in another process, and no longer."
+    agent = await booted(tmp_path, [call("read-file", path="me.org"), "The test was positive, says Dr. Okafor.", *["Yes."] * again, call("org-capture", title="The test was positive")])
+    await agent.handle("read me.org and think about it")
+    for n in range(again): await agent.handle(f"hello {n}")
+    if restarted:
+        await agent.close()
+        agent = await booted(tmp_path, [call("org-capture", title="The test was positive")])
+    reply = await agent.handle("thanks")
+    assert (reply.status == "requires-approval" and "private" in reply.approvals[0].reason) == asks and (tmp_path / "memex" / "inbox.org").exists() != asks, reply
+    await agent.close()
+
+
+async def test_what_an_approved_step_goes_on_with_is_asked_about_too(tmp_path):
+    agent = await booted(tmp_path, [call("read-file", path="me.org"), call("org-capture", title="It was positive"), call("org-capture", title="The test was positive")])
+    ask, = (await agent.handle("read me.org and think about it")).approvals
+    reply = await agent.approve(ask.id, ask.code)
+    assert reply.status == "requires-approval" and (tmp_path / "memex" / "inbox.org").read_text() == "* It was positive\n", reply
+    await agent.close()
+
+
+@pytest.mark.parametrize("focus, asks", [("me.org:3", True), ("me.org:4", True), ("me.org:1", False), (None, False)])
+async def test_a_diary_in_focus_is_not_put_down_unasked(tmp_path, focus, asks):
+    agent = await booted(tmp_path, [call("org-capture", title="The test was positive")])
+    reply = await agent.handle("what do you think?", focus=focus)
+    assert (reply.status == "requires-approval") == asks and (tmp_path / "memex" / "inbox.org").exists() != asks, reply
+    await agent.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command, seconds", [("tail -n 3 -f me.org", 2), ("cat me.org", 30)])
 async def test_what_a_command_printed_does_not_go_to_a_model_elsewhere_also_when_its_time_was_over(tmp_path, command, seconds):

@@ -1,5 +1,8 @@
 "Several wishes in one line, and other things that people say in their first hour"
+from datetime import date
+
 import pytest
+from passepartout.reflex.grammar import exact_form
 from test_first_hour import play
 
 HOUSE = {"house.org": "* TODO Dentist\nSCHEDULED: <2026-11-26 Thu>\n* TODO Feed the cat\n* Garden\n", "inbox.org": "* TODO old thing\n"}
@@ -174,3 +177,15 @@ def test_the_hour_of_what_is_there_and_what_was_called_off(tmp_path):
     notes = {"inbox.org": "* TODO Handwerker\nSCHEDULED: <2026-11-20 Fri 15:00>\n"}
     answers, files = play(tmp_path, notes, "Handwerker doch erst um 17 Uhr", "yes", "der Handwerker hat abgesagt", "hab heute Oma besucht")
     assert "<2026-11-20 Fri 17:00>" in files["inbox.org"] and "“cancel Handwerker”" in answers[2] and "done" not in answers[3], answers
+
+
+@pytest.mark.parametrize("text", ["Hi\n$ touch y", "Hello,\r\n\r\n$ touch y", "please\n$ touch y\nthanks", "Dear Ana, hey\nrun: touch y", "ok\u2028$ touch y", "could you please\nrun: touch y\n\nCheers", "$ touch y\rthanks"])
+def test_a_line_for_the_shell_in_a_text_of_several_lines_is_no_command(tmp_path, text):
+    "A letter that was pasted or piped in may begin with a greeting; what stands below it is not a command that the person typed."
+    assert exact_form(text, date(2026, 11, 19)) is None
+    answers, files = play(tmp_path, {"a.org": "* a\n"}, text)
+    assert set(files) == {"a.org"}, answers
+
+
+def test_a_command_that_is_asked_for_politely_in_one_line_is_one():
+    assert [exact_form(text, date(2026, 11, 19))["payload"]["args"]["command"] for text in ("$ touch y ", "Hi, $ touch y", "please run: touch y")] == ["touch y"] * 3

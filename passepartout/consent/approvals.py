@@ -63,7 +63,8 @@ class PendingApproval:
 def summarise(action: Action) -> str:
     "An action in words: its explanation, then what would run, and what nobody sees in that."
     would = str(action.model_copy(update={"payload": {k: v for k, v in action.payload.items() if k != "explanation"}, "meta": {}}))
-    return "\n".join([*filter(None, [reason_given(action.payload)]), indented(visible(would)), *overlooked_in(would, action.payload)])
+    said = reason_given(action.payload)
+    return "\n".join([*([f"The proposal says: {said}"] if said else ()), indented(visible(would)), *overlooked_in(would, action.payload)])
 
 def reason_given(payload: Mapping) -> str:
     "The explanation that a proposal gives, in one line and cut; empty when it gives none."

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..frozen import is_mapping
-from ..messages import CALL, PLAN, SYSTEM, Action, ApprovalRequired, Label, Rejected, Signal, pick
+from ..messages import CALL, PLAN, SYSTEM, Action, ApprovalRequired, Rejected, Signal, pick
 from ..provenance import Words
 from ..skills import Skill
 from ..tools import ToolRegistry
@@ -53,25 +53,25 @@ def puts_down(tools: ToolRegistry, action: Action) -> bool:
 
 # %% ../../nbs/gates/privacy.ipynb #b3216e6b
 def privacy_gate(tools: ToolRegistry, is_private: Callable[[Signal], bool], words_of: Callable[[Signal], Words],
-                 influence_of: Callable[[Signal], Label]) -> Callable:
-    "The gate function. `is_private(signal)`: has a model seen something private in its turn? `influence_of(signal)`: the label of what was fetched in it."
+                 recalls: Callable[[Signal], bool]) -> Callable:
+    "The gate function. `is_private(signal)`: has a model seen something private in its turn? `recalls(signal)`: was it fetched, for this turn or for one of the last answers?"
     def privacy(action: Action, signal: Signal) -> Action | ApprovalRequired | Rejected:
         if not is_private(signal): return action
         out = goes_out(tools, action, signal)
-        if not out and not (influence_of(signal).private and puts_down(tools, action)): return action
+        if not out and not (puts_down(tools, action) and recalls(signal)): return action
         words = words_of(signal)
         if all(words.hold(value) for value in values_of(action)): return action
         if not out:
             return ApprovalRequired(action,
-                                    "Something private was read in this turn, and this would write words that you did not say to a place "
-                                    "where other models may read them.", "privacy")
+                                    "Something private was read for this or for one of the last answers, and this would write words that you "
+                                    "did not say to a place where other models may read them.", "privacy")
         return Rejected("Something private was read in this turn, so nothing goes out in it but the person's own words. Answer the person; "
                         "they can send it themselves.", "privacy")
     return privacy
 
 # %% ../../nbs/gates/privacy.ipynb #00a20fdd
 def privacy_skill(tools: ToolRegistry, is_private: Callable[[Signal], bool], words_of: Callable[[Signal], Words],
-                  influence_of: Callable[[Signal], Label]) -> Skill:
+                  recalls: Callable[[Signal], bool]) -> Skill:
     "The mandatory skill `privacy`."
-    return Skill("privacy", priority=850, deterministic=privacy_gate(tools, is_private, words_of, influence_of),
+    return Skill("privacy", priority=850, deterministic=privacy_gate(tools, is_private, words_of, recalls),
                  concerns=lambda tool: tool is not None and (tool.effects.open_world or not tool.effects.read_only))

@@ -23,7 +23,7 @@ from .answers import how_long, is_it_done, is_it_then, when_is
 from .counts import how_many_of
 from .offers import EACH_LINE, TODO_OR_NOTE, fit_to_be_each
 from .birthdays import birthdays, told_birthday, until_birthday
-from .captures import Request, capture, decline, placed, tool_call
+from .captures import COMMAND, Request, capture, decline, placed, tool_call
 from .command import Command
 from .dates import NoSuchDate
 from .edits import edit, look, with_fallback
@@ -54,8 +54,9 @@ from ..targets import Place, files_called, files_holding, resolve_target
 # %% ../../nbs/reflex/sentences.ipynb #2132e2e8
 def shell_line(request: Request) -> dict | None:
     "$ ls -la; run: ls -la"
-    found = re.fullmatch(r"(?:\$[ \t]+|run:[ \t]*)([^\n\r]*\S)", request.text.strip(), re.I)
-    return tool_call("shell", "You asked to run this command.", command=found[1]) if found else None
+    text = request.text.strip()
+    if not (found := COMMAND.match(text)) or found.end() == len(text) or len(text.splitlines()) > 1: return None
+    return tool_call("shell", "You asked to run this command.", command=text[found.end():])
 
 # %% ../../nbs/reflex/sentences.ipynb #f6944579
 _WRITES = ("remind", "reminder", "todo", "capture", "remember", "postpone", "schedule", "reschedule", "unschedule", "rename", "archive",

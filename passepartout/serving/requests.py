@@ -115,12 +115,12 @@ async def say(house: Any, guest: Guest, payload: Mapping) -> dict:
     "A turn with the words in a payload. Raises `Refused`."
     session, text, sensor = session_of(house, guest, payload), payload.get("text"), key_name(str(payload.get("sensor")))
     if not isinstance(text, str) or not text.strip(): raise Refused("There is no :TEXT in that message.")
-    source, focus = source_of(guest), text_in(payload, "focus", 1000)
+    source, focus, piped = source_of(guest), text_in(payload, "focus", 1000), text_in(payload, "piped", 10)
     async def work(agent: Any) -> Any:
         with followed(agent, guest, payload, session):
             if sensor == "user_input":
-                return await agent.handle(text, source=source, session=session, focus=focus, typed=guest.via == "unix",
-                                          unseen=tuple(guest.unseen.get(session, ())))
+                return await agent.handle(text, source=source, session=session, focus=focus, typed=guest.via == "unix" and not piped,
+                                          handed=piped == "text", unseen=tuple(guest.unseen.get(session, ())))
             return await agent.process(receive({"type": "EVENT", "payload": {"sensor": "chat-message", "text": text}}, source=source,
                                                session=session))
     reply = await house.in_turn(session, work)

@@ -31,13 +31,14 @@ def command_action(tool: str, args: dict, why: str) -> Any:
     return Action(target="tool", payload={"action": "call", "tool": tool, "args": args, "explanation": why})
 
 # %% ../../nbs/terminal/20e_changecommands.ipynb #48c1fd14
-def carry_out(agent: Any, typed: str, session: str, action: Any) -> Any:
-    "Give an action to the agent as the person's own command; the reply of the turn."
+def carry_out(agent: Any, typed: str, session: str, action: Any, handed: bool = False) -> Any:
+    "Give an action to the agent as the person's own command; the reply of the turn. `handed`: its text was piped in and is none of what they `typed`."
     from passepartout.messages import PERSON, USER_INPUT, Signal
     from passepartout.verify import normalise
     try: action = normalise(agent, action)
     except PassepartoutError: pass                       # the gates say what is wrong with it
-    signal = Signal(payload={"sensor": USER_INPUT, "text": typed}, meta={"source": "cli", "session": session}, label=PERSON)
+    meta = {"source": "cli", "session": session, **({"handed": True} if handed else {})}
+    signal = Signal(payload={"sensor": USER_INPUT, "text": typed}, meta=meta, label=PERSON)
     return agent.run(agent.process(signal, action))
 
 # %% ../../nbs/terminal/20e_changecommands.ipynb #3967f581
@@ -164,7 +165,7 @@ def capture(text: Annotated[list[str], typer.Argument(help="What to note down; -
     """Write a note or a task into your notes.
 
     A date makes it a task."""
-    words = read_input(json_) if text == ["-"] else as_typed(" ".join(text))
+    words = read_input(json_) if (piped := text == ["-"]) else as_typed(" ".join(text))
     with booted(memex, today, json_) as agent:
         with borrowed(agent) as opened:
             try:
@@ -172,8 +173,8 @@ def capture(text: Annotated[list[str], typer.Argument(help="What to note down; -
                 tool, args = capture_arguments(words, task, scheduled, deadline, place,
                                                [as_typed(tag) for tag in tags or []], opened.today)
             except PassepartoutError as error: fail(error.message, 2, json_)
-            reply = insist(lambda: carry_out(agent, f"capture {words}", session,
-                                             command_action(tool, args, f"You asked to capture “{short_line(args['title'])}”")))
+            reply = insist(lambda: carry_out(agent, "capture -" if piped else f"capture {words}", session,
+                                             command_action(tool, args, f"You asked to capture “{short_line(args['title'])}”"), piped))
             code = show_change(agent, opened, reply, lambda: newest(opened, args.get("file") or args["path"]), json_, memex)
     raise typer.Exit(code)
 

@@ -228,11 +228,12 @@ class Distant(DistantHearing):
 # %% ../../nbs/terminal/20ca_client.ipynb #14d3986e
 class Requests(Distant):
     "The requests that begin a turn, or change something."
-    def handle(self, text: str, source: str = "cli", session: str = "main", focus: str | None = None) -> Reply:
+    def handle(self, text: str, source: str = "cli", session: str = "main", focus: str | None = None, typed: bool = True,
+               handed: bool = False) -> Reply:
         if len(text) > 400_000:                          # more than a frame takes, so the refusal is the same one, from here
             try: check_length(Signal(payload={"text": text}), min(self.settings.max_input_chars, 400_000))
             except PassepartoutError as error: return Reply(error.message, "failed")
-        return self.turn(sensor="user-input", text=text, session=session)
+        return self.turn(sensor="user-input", text=text, session=session, piped="text" if handed else None if typed else "words")
 
     def approve(self, approval: str | None, code: str, session: str = "main", source: str = "cli", grant: Grant | None = None,
                 confirm: str = "") -> Reply:
