@@ -174,3 +174,19 @@ def test_the_hour_of_what_is_there_and_what_was_called_off(tmp_path):
     notes = {"inbox.org": "* TODO Handwerker\nSCHEDULED: <2026-11-20 Fri 15:00>\n"}
     answers, files = play(tmp_path, notes, "Handwerker doch erst um 17 Uhr", "yes", "der Handwerker hat abgesagt", "hab heute Oma besucht")
     assert "<2026-11-20 Fri 17:00>" in files["inbox.org"] and "“cancel Handwerker”" in answers[2] and "done" not in answers[3], answers
+
+
+KITCHEN = {"a.org": "* TODO milk\n* TODO bread\n", "inbox.org": ""}
+
+
+@pytest.mark.parametrize("line", ["todo milk, done milk", "todo milk; done milk", "todo milk then move milk to friday", "todo eggs; done eggs", "todo eggs and move it to friday", "todo milk; hake Milk ab", "todo eggs, mark it as done",
+                                  "remind me tomorrow to buy tea; move it to friday", "todo bread tomorrow, and done the bread", "todo eggs; verschiebe es auf Freitag"])
+def test_a_change_of_what_the_same_line_adds_is_not_made_of_an_older_one(tmp_path, line):
+    answers, files = play(tmp_path, KITCHEN, "find bread", line)
+    assert files == KITCHEN and "what this line adds, or what is there already" in answers[1], answers
+
+
+@pytest.mark.parametrize("line, done", [("todo eggs; done milk", "* DONE milk"), ("done milk; todo milk", "* DONE milk"), ("todo oat milk; done milk", "* DONE milk"), ("todo call the bank and cancel that with them", "cancel that with them"), ("todo read it, then tell Bo", ""), ("todo find the bill and archive it", "bill and archive it"), ("todo fetch the sofa and move it to the garage", "sofa and move it to the garage"), ("todo eggs; archive it", "eggs; archive it")])
+def test_a_change_of_something_else_in_the_same_line_is_made(tmp_path, line, done):
+    (answer,), files = play(tmp_path, KITCHEN, line)
+    assert files["inbox.org"] and done in str(files) and "what this line adds" not in answer, answer
