@@ -190,3 +190,31 @@ def test_a_change_of_what_the_same_line_adds_is_not_made_of_an_older_one(tmp_pat
 def test_a_change_of_something_else_in_the_same_line_is_made(tmp_path, line, done):
     (answer,), files = play(tmp_path, KITCHEN, line)
     assert files["inbox.org"] and done in str(files) and "what this line adds" not in answer, answer
+
+
+FIVE = "; ".join(f"todo: standup every {day} at 10:30" for day in ("monday", "tuesday", "wednesday", "thursday", "friday"))
+
+
+@pytest.mark.parametrize("line, offered, kept", [
+    ("todo 10:30 standup", "todo: standup today 10:30", "* TODO standup\nSCHEDULED: <2026-11-19 Thu 10:30>\n"), ("todo standup at 10:30", "todo: standup today at 10:30", "* TODO standup\nSCHEDULED: <2026-11-19 Thu 10:30>\n"),
+    ("todo tomorrow 10:30 standup", "todo: standup tomorrow 10:30", "* TODO standup\nSCHEDULED: <2026-11-20 Fri 10:30>\n"), ("todo tomorrow standup at 10:30", "todo: standup tomorrow at 10:30", "* TODO standup\nSCHEDULED: <2026-11-20 Fri 10:30>\n"),
+    ("todo 9am call the bank tomorrow", "todo: call the bank on 2026-11-20 at 9am", "* TODO call the bank\nSCHEDULED: <2026-11-20 Fri 09:00>\n"), ("todo by friday send the form", "todo: send the form by friday", "* TODO send the form\nDEADLINE: <2026-11-20 Fri>\n"),
+    ("todo 9:15-10:00 ward round", "todo: ward round today 9:15-10:00", "* TODO ward round\nSCHEDULED: <2026-11-19 Thu 09:15-10:00>\n"), ("todo every monday standup at 10:30", "todo: standup every monday at 10:30", "* TODO standup\nSCHEDULED: <2026-11-23 Mon 10:30 +1w>\n"),
+    ("every weekday standup at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"), ("todo every weekday standup at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"), ("standup every weekday at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"), ("todo standup mon-fri at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"),
+    ("todo standup monday to friday at 10:30", FIVE, "<2026-11-20 Fri 10:30 +1w>"), ("jeden Werktag Standup um 10:30", FIVE.replace("standup", "Standup"), "<2026-11-24 Tue 10:30 +1w>"), ("Standup werktags um 10:30", FIVE.replace("standup", "Standup"), "<2026-11-24 Tue 10:30 +1w>")])
+def test_a_day_in_front_and_an_hour_without_a_day_are_offered_at_the_end(tmp_path, line, offered, kept):
+    answers, files = play(tmp_path, {"inbox.org": ""}, line, "yes")
+    assert f"“{offered}”" in answers[0] and kept in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("line, title", [("todo christmas cards", "christmas cards"), ("todo sunday lunch with Ana", "sunday lunch with Ana"), ("todo 2 eggs", "2 eggs"), ("todo daily standup", "daily standup"), ("todo set the alarm to 6:30", "set the alarm to 6:30"),
+                                         ("todo look at 5 flats", "look at 5 flats"), ("todo plan workdays", "plan workdays"), ('todo "10:30 standup"', "10:30 standup"), ("todo ask whether the talk is at 9", "ask whether the talk is at 9")])
+def test_what_is_part_of_a_title_stays_in_it(tmp_path, line, title):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"] == f"* TODO {title}\n", answer
+
+
+@pytest.mark.parametrize("line, when", [("jeden Montag Standup um 10:30", "<2026-11-23 Mon 10:30 +1w>"), ("montags Standup um 10:30", "<2026-11-23 Mon 10:30 +1w>"), ("jeden Tag Standup um 7", "<2026-11-19 Thu 07:00 +1d>"), ("every monday standup at 10:30", "<2026-11-23 Mon 10:30 +1w>")])
+def test_turns_in_front_are_no_words_of_the_title_where_an_hour_ends_the_line(tmp_path, line, when):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"].lower() == f"* todo standup\nscheduled: {when.lower()}\n", answer

@@ -26,7 +26,7 @@ WORDS = dict(pair.split(":") for pair in (
     "september:september oktober:october november:november dezember:december "
     "weihnachten:christmas heiligabend:christmas-eve silvester:new-years-eve neujahr:new-year "
     "tag:day tage:days tagen:days tages:day arbeitstag:working-day arbeitstage:working-days arbeitstagen:working-days "
-    "werktag:working-day werktage:working-days werktagen:working-days stunde:hour stunden:hours minute:minute minuten:minutes "
+    "werktag:working-day werktags:every-working-day werktage:working-days werktagen:working-days stunde:hour stunden:hours minute:minute minuten:minutes "
     "woche:week wochen:weeks wochenende:weekend wochenendes:weekend monat:month monate:months monaten:months monats:month "
     "jahr:year jahre:years jahren:years jahres:year ende:end uhr:uhr mittag:noon früh:morning vormittag:morning nachmittag:afternoon "
     "abend:evening abends:evening nacht:night morgens:morning nachmittags:afternoon "
@@ -84,7 +84,7 @@ def in_english_days(text: str) -> str | None:
 
 # %% ../../nbs/reflex/germandays.ipynb #9447e8c3
 _SOON = Regex(r"in \w+ (?:hours?|minutes?)")               # no day, and the grammar says why that is not enough
-_NOT_ONE = Regex(r"every (?:1st|2nd|3rd|4th|last) \w+day of the month(?: at .{1,20})?|every \w+day(?:(?: and)?(?: every)? \w+day)+(?: at .{1,20})?")          # neither can be the date of one task
+_NOT_ONE = Regex(r"(?:every|on) working days?(?: at .{1,20})?|every (?:1st|2nd|3rd|4th|last) \w+day of the month(?: at .{1,20})?|every \w+day(?:(?: and)?(?: every)? \w+day)+(?: at .{1,20})?")          # neither can be the date of one task
 
 def as_when(text: str, today: date) -> str | None:
     "The English for a German date on which something is to be done, or for how often."
@@ -112,6 +112,7 @@ def _are_hours(said: str) -> bool:
     try: return read_hours(words_of(said)) is not None
     except NoSuchDate: return True
 
+_TURN = Regex(r"(?:every|daily|weekly|monthly|yearly)\b")
 _HOUR_LAST = Regex(r"(?P<rest>.{3,300}?\S)\s+(?P<hour>(?:um|ab|gegen|von)\s+\S{1,9}(?:\s+(?:bis\s+)?\S{1,9})?(?:\s+uhr)?|\d{1,2}(?:[:.]\d\d)?\s+uhr|\d{1,2}[:.]\d\d)", re.I)
 
 # %% ../../nbs/reflex/germandays.ipynb #6ce08e93
@@ -122,7 +123,7 @@ def day_and_hour(text: str, today: date) -> tuple[bool, str | None]:
     words = found["rest"].split()
     for size in range(min(5, len(words) - 1), 0, -1):
         day = " ".join(words[:size])
-        if WORDS.get(words[0].lower()) in ("from", "until", "after", "the") or not as_span(day, today): continue
+        if WORDS.get(words[0].lower()) in ("from", "until", "after", "the") or not (as_span(day, today) or _TURN.match(in_english_days(day) or "")): continue
         rest = words[size:]
         if in_english_days(" ".join(rest)) is not None: continue
         when = as_when(f"{day} {found['hour']}", today)
