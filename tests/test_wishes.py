@@ -218,3 +218,17 @@ def test_what_is_part_of_a_title_stays_in_it(tmp_path, line, title):
 def test_turns_in_front_are_no_words_of_the_title_where_an_hour_ends_the_line(tmp_path, line, when):
     (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
     assert files["inbox.org"].lower() == f"* todo standup\nscheduled: {when.lower()}\n", answer
+
+
+@pytest.mark.parametrize("lines, kept", [(("Oma nächste Woche anrufen", "ja", "Dienstag"), "* TODO Oma anrufen\nSCHEDULED: <2026-11-24 Tue>\n"), (("todo Oma nächste Woche um 10 anrufen", "am Donnerstag"), "* TODO Oma anrufen\nSCHEDULED: <2026-11-26 Thu 10:00>\n"),
+                                         (("Keller im Januar aufräumen", "ja", "5. Januar"), "* TODO Keller aufräumen\nSCHEDULED: <2027-01-05 Tue>\n"), (("todo call Jo next week at 10", "tuesday"), "* TODO call Jo\nSCHEDULED: <2026-11-24 Tue 10:00>\n"),
+                                         (("todo call Jo next week in inbox.org", "monday"), "* TODO call Jo\nSCHEDULED: <2026-11-23 Mon>\n")])
+def test_a_vague_time_before_a_verb_or_an_hour_is_asked_about_and_the_answer_is_the_day(tmp_path, lines, kept):
+    answers, files = play(tmp_path, {"inbox.org": ""}, *lines)
+    assert "Which day do you mean by" in answers[-2] and files["inbox.org"] == kept, answers
+
+
+@pytest.mark.parametrize("line", ["ich will nächste Woche anrufen", "können wir nächste Woche telefonieren", "Oma nächste Woche um 10 anrufen"])
+def test_a_vague_time_changes_nothing_by_itself(tmp_path, line):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files == {"inbox.org": ""}, answer

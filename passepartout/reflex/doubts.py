@@ -18,7 +18,7 @@ from .dates import MONTH, MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, a_count,
 from .repetitions import read_repeat, split_repeat
 from .spans import read_span
 from .whens import When, read_when, split_when
-from .germandays import WORDS as GERMAN_WORDS, dated_line, in_english_days
+from .germandays import WORDS as GERMAN_WORDS, dated_line, ends_in_a_verb, in_english_days
 
 # %% ../../nbs/reflex/doubts.ipynb #62f4f9e6
 def _month_at_the_end(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -42,6 +42,16 @@ def _vague_end(words: tuple[str, ...], today: date) -> str | None:
     if month := _month_at_the_end(words): return " ".join(words[len(words) - len(month):])
     return next((" ".join(words[-size:]) for size in (3, 2) if len(words) >= size and (said := in_english_days(" ".join(words[-size:])))
                  and said != " ".join(words[-size:]) and period(words_of(said)[-2:], today)), None)
+
+# %% ../../nbs/reflex/doubts.ipynb #35522e4d
+def _vague_before_a_verb(line: str, today: date) -> str | None:
+    "The German week, weekend, month or year that stands before the verb in which a `line` ends."
+    words = words_of(_HOUR_IN_GERMAN.sub(" ", line[-200:]))
+    vague = _vague_end(words[:-1], today) if ends_in_a_verb(line) and len(words) > 2 and words[0] not in _ONESELF else None
+    return vague if vague and in_english_days(vague) not in (None, vague) else None
+
+_HOUR_IN_GERMAN = Regex(r"\s(?:um\s)?\d{1,2}(?:[:.]\d\d)?(?:\sUhr)?(?=\s[a-zäöüß]+\Z)")
+_ONESELF = frozenset("ich wir du er sie es ihr man kann können könnt kannst soll sollen sollten will wollen wollten muss müssen werde werden hat haben".split())
 
 # %% ../../nbs/reflex/doubts.ipynb #d3243241
 _PLACES = "first second third fourth fifth".split()
@@ -286,7 +296,8 @@ _PLANNED = Regex(r"\s(?:scheduled|planned|deadline|due)\s+(?:for\s+|on\s+|by\s+)
 def doubt(line: str, when: When | None, today: date, title: str = "") -> str | None:
     "The question that a task's line leaves open, if any; `title` is what is left of it without its date."
     words = words_of(line[-200:])
-    if not when and (vague := _vague_end(words, today)):
+    late = None if when else _HOUR_AT_END.search(line[-200:])
+    if not when and (vague := _vague_end(words_of(line[-200:][:late.start()]) if late else words, today) or _vague_before_a_verb(line, today)):
         named = [GERMAN_WORDS.get(word, word) for word in vague.split() if word not in _IN_A_MONTH]
         example = f"on 1 {' '.join(named if len(named) > 1 or named[0] in MONTH else ['march', *named])}" if _month_at_the_end(words) else "on monday"
         return f"Which day do you mean by “{vague}”? Name one, for example “{example}”, or put the task in quotes to keep the words as they are."
