@@ -232,3 +232,11 @@ def test_a_vague_time_before_a_verb_or_an_hour_is_asked_about_and_the_answer_is_
 def test_a_vague_time_changes_nothing_by_itself(tmp_path, line):
     (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
     assert files == {"inbox.org": ""}, answer
+
+
+@pytest.mark.parametrize("line, kept", [("todo water plants :ops: <2026-12-01>", "* TODO water plants :ops:\nSCHEDULED: <2026-12-01 Tue>\n"), ("todo water plants <2026-12-01 Tue 10:00> :ops:", "* TODO water plants :ops:\nSCHEDULED: <2026-12-01 Tue 10:00>\n"),
+                                        ("todo gym :fit: <2026-12-01 Tue 07:00 +1w>", "* TODO gym :fit:\nSCHEDULED: <2026-12-01 Tue 07:00 +1w>\n"), ("todo trip <2026-12-01 Tue>--<2026-12-03 Thu>", "* TODO trip <2026-12-01 Tue>--<2026-12-03 Thu>\n"),
+                                        ("todo talk <2026-12-01 Tue 10:00-11:00>", "* TODO talk <2026-12-01 Tue 10:00-11:00>\n"), ("todo call CLOSED: <2026-12-01 Tue>", "* TODO call CLOSED: <2026-12-01 Tue>\n")])
+def test_a_date_of_org_without_a_word_before_it_is_when_the_task_is_planned(tmp_path, line, kept):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"] == kept, answer
