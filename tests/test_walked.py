@@ -221,7 +221,7 @@ def test_nothing_that_was_typed_beside_a_date_is_lost(text, title, dates):
 def test_a_day_among_the_words_is_asked_about(day):
     "It may be one, and may be a score; at the end of the line it is one."
     payload = understand(f"todo: score was {day} at half time", date(2026, 11, 19))["payload"]
-    assert payload["action"] == "MESSAGE" and "A day stands among the words" in payload["text"]
+    assert payload["action"] == "MESSAGE" and "The day of a task, with its hour, stands at the end" in payload["text"]
 
 
 @pytest.mark.parametrize("text", ["todo: call back on monday or tuesday", "remind me to swim on friday and saturday", "todo Ana anrufen am Montag oder Dienstag"])

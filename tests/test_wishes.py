@@ -189,3 +189,69 @@ def test_a_line_for_the_shell_in_a_text_of_several_lines_is_no_command(tmp_path,
 
 def test_a_command_that_is_asked_for_politely_in_one_line_is_one():
     assert [exact_form(text, date(2026, 11, 19))["payload"]["args"]["command"] for text in ("$ touch y ", "Hi, $ touch y", "please run: touch y")] == ["touch y"] * 3
+
+
+KITCHEN = {"a.org": "* TODO milk\n* TODO bread\n", "inbox.org": ""}
+
+
+@pytest.mark.parametrize("line", ["todo milk, done milk", "todo milk; done milk", "todo milk then move milk to friday", "todo eggs; done eggs", "todo eggs and move it to friday", "todo milk; hake Milk ab", "todo eggs, mark it as done",
+                                  "remind me tomorrow to buy tea; move it to friday", "todo bread tomorrow, and done the bread", "todo eggs; verschiebe es auf Freitag"])
+def test_a_change_of_what_the_same_line_adds_is_not_made_of_an_older_one(tmp_path, line):
+    answers, files = play(tmp_path, KITCHEN, "find bread", line)
+    assert files == KITCHEN and "what this line adds, or what is there already" in answers[1], answers
+
+
+@pytest.mark.parametrize("line, done", [("todo eggs; done milk", "* DONE milk"), ("done milk; todo milk", "* DONE milk"), ("todo oat milk; done milk", "* DONE milk"), ("todo call the bank and cancel that with them", "cancel that with them"), ("todo read it, then tell Bo", ""), ("todo find the bill and archive it", "bill and archive it"), ("todo fetch the sofa and move it to the garage", "sofa and move it to the garage"), ("todo eggs; archive it", "eggs; archive it")])
+def test_a_change_of_something_else_in_the_same_line_is_made(tmp_path, line, done):
+    (answer,), files = play(tmp_path, KITCHEN, line)
+    assert files["inbox.org"] and done in str(files) and "what this line adds" not in answer, answer
+
+
+FIVE = "; ".join(f"todo: standup every {day} at 10:30" for day in ("monday", "tuesday", "wednesday", "thursday", "friday"))
+
+
+@pytest.mark.parametrize("line, offered, kept", [
+    ("todo 10:30 standup", "todo: standup today 10:30", "* TODO standup\nSCHEDULED: <2026-11-19 Thu 10:30>\n"), ("todo standup at 10:30", "todo: standup today at 10:30", "* TODO standup\nSCHEDULED: <2026-11-19 Thu 10:30>\n"),
+    ("todo tomorrow 10:30 standup", "todo: standup tomorrow 10:30", "* TODO standup\nSCHEDULED: <2026-11-20 Fri 10:30>\n"), ("todo tomorrow standup at 10:30", "todo: standup tomorrow at 10:30", "* TODO standup\nSCHEDULED: <2026-11-20 Fri 10:30>\n"),
+    ("todo 9am call the bank tomorrow", "todo: call the bank on 2026-11-20 at 9am", "* TODO call the bank\nSCHEDULED: <2026-11-20 Fri 09:00>\n"), ("todo by friday send the form", "todo: send the form by friday", "* TODO send the form\nDEADLINE: <2026-11-20 Fri>\n"),
+    ("todo 9:15-10:00 ward round", "todo: ward round today 9:15-10:00", "* TODO ward round\nSCHEDULED: <2026-11-19 Thu 09:15-10:00>\n"), ("todo every monday standup at 10:30", "todo: standup every monday at 10:30", "* TODO standup\nSCHEDULED: <2026-11-23 Mon 10:30 +1w>\n"),
+    ("every weekday standup at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"), ("todo every weekday standup at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"), ("standup every weekday at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"), ("todo standup mon-fri at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"),
+    ("todo standup monday to friday at 10:30", FIVE, "<2026-11-20 Fri 10:30 +1w>"), ("jeden Werktag Standup um 10:30", FIVE.replace("standup", "Standup"), "<2026-11-24 Tue 10:30 +1w>"), ("Standup werktags um 10:30", FIVE.replace("standup", "Standup"), "<2026-11-24 Tue 10:30 +1w>")])
+def test_a_day_in_front_and_an_hour_without_a_day_are_offered_at_the_end(tmp_path, line, offered, kept):
+    answers, files = play(tmp_path, {"inbox.org": ""}, line, "yes")
+    assert f"“{offered}”" in answers[0] and kept in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("line, title", [("todo christmas cards", "christmas cards"), ("todo sunday lunch with Ana", "sunday lunch with Ana"), ("todo 2 eggs", "2 eggs"), ("todo daily standup", "daily standup"), ("todo set the alarm to 6:30", "set the alarm to 6:30"),
+                                         ("todo look at 5 flats", "look at 5 flats"), ("todo plan workdays", "plan workdays"), ('todo "10:30 standup"', "10:30 standup"), ("todo ask whether the talk is at 9", "ask whether the talk is at 9")])
+def test_what_is_part_of_a_title_stays_in_it(tmp_path, line, title):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"] == f"* TODO {title}\n", answer
+
+
+@pytest.mark.parametrize("line, when", [("jeden Montag Standup um 10:30", "<2026-11-23 Mon 10:30 +1w>"), ("montags Standup um 10:30", "<2026-11-23 Mon 10:30 +1w>"), ("jeden Tag Standup um 7", "<2026-11-19 Thu 07:00 +1d>"), ("every monday standup at 10:30", "<2026-11-23 Mon 10:30 +1w>")])
+def test_turns_in_front_are_no_words_of_the_title_where_an_hour_ends_the_line(tmp_path, line, when):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"].lower() == f"* todo standup\nscheduled: {when.lower()}\n", answer
+
+
+@pytest.mark.parametrize("lines, kept", [(("Oma nächste Woche anrufen", "ja", "Dienstag"), "* TODO Oma anrufen\nSCHEDULED: <2026-11-24 Tue>\n"), (("todo Oma nächste Woche um 10 anrufen", "am Donnerstag"), "* TODO Oma anrufen\nSCHEDULED: <2026-11-26 Thu 10:00>\n"),
+                                         (("Keller im Januar aufräumen", "ja", "5. Januar"), "* TODO Keller aufräumen\nSCHEDULED: <2027-01-05 Tue>\n"), (("todo call Jo next week at 10", "tuesday"), "* TODO call Jo\nSCHEDULED: <2026-11-24 Tue 10:00>\n"),
+                                         (("todo call Jo next week in inbox.org", "monday"), "* TODO call Jo\nSCHEDULED: <2026-11-23 Mon>\n")])
+def test_a_vague_time_before_a_verb_or_an_hour_is_asked_about_and_the_answer_is_the_day(tmp_path, lines, kept):
+    answers, files = play(tmp_path, {"inbox.org": ""}, *lines)
+    assert "Which day do you mean by" in answers[-2] and files["inbox.org"] == kept, answers
+
+
+@pytest.mark.parametrize("line", ["ich will nächste Woche anrufen", "können wir nächste Woche telefonieren", "Oma nächste Woche um 10 anrufen"])
+def test_a_vague_time_changes_nothing_by_itself(tmp_path, line):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files == {"inbox.org": ""}, answer
+
+
+@pytest.mark.parametrize("line, kept", [("todo water plants :ops: <2026-12-01>", "* TODO water plants :ops:\nSCHEDULED: <2026-12-01 Tue>\n"), ("todo water plants <2026-12-01 Tue 10:00> :ops:", "* TODO water plants :ops:\nSCHEDULED: <2026-12-01 Tue 10:00>\n"),
+                                        ("todo gym :fit: <2026-12-01 Tue 07:00 +1w>", "* TODO gym :fit:\nSCHEDULED: <2026-12-01 Tue 07:00 +1w>\n"), ("todo trip <2026-12-01 Tue>--<2026-12-03 Thu>", "* TODO trip <2026-12-01 Tue>--<2026-12-03 Thu>\n"),
+                                        ("todo talk <2026-12-01 Tue 10:00-11:00>", "* TODO talk <2026-12-01 Tue 10:00-11:00>\n"), ("todo call CLOSED: <2026-12-01 Tue>", "* TODO call CLOSED: <2026-12-01 Tue>\n")])
+def test_a_date_of_org_without_a_word_before_it_is_when_the_task_is_planned(tmp_path, line, kept):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"] == kept, answer

@@ -249,6 +249,26 @@ def test_what_is_too_much_for_one_evening_comes_on_the_next():
     assert said == [["0", "1", "2"], ["3", "4", "5"], ["6"], []]
 
 
+def test_an_exchange_is_not_lost_where_an_evening_ends_between_its_question_and_its_answer():
+    "Two conversations that overlap, and an evening after each of their records: every exchange is told once, and one that lost its seal or its text never."
+    from types import SimpleNamespace
+    from passepartout.journal import Journal
+    journal, body = Journal.open(":memory:"), lambda text: {"sensor": "user-input", "text": text, "origin": "person"}
+    for turn, kind, said in (("a", "turn", body("A?")), ("b", "turn", body("B?")), ("b", "answer", {"text": "Bee.", "status": "answered"}), ("c", "turn", body("C?") | {"origin": "network"}), ("e", "turn", body("E?")),
+                             ("a", "answer", {"text": "Ay.", "status": "answered"}), ("c", "answer", {"text": "Sea.", "status": "answered"}), ("e", "answer", {"text": "Eh.", "status": "answered"})):
+        batch = journal.batch("main", turn); batch.record(kind, said); batch.commit_now()
+    journal.erase(next(each["seq"] for each in journal.records(turn="e", kinds=["turn"])))
+    for cut in range(1, journal.seq + 1):
+        whole, after = [], 0
+        while after < journal.seq:
+            found, last = [], min(after + cut, journal.seq)
+            until = SimpleNamespace(path=journal.path, db=journal.db, mac=journal.mac, records=lambda **how: [each for each in journal.records(**how) if each["seq"] <= last])
+            found, after = exchanges_since(until, after)
+            whole += [piece.line for piece in found]
+            after = max(after, last)
+        assert whole == ["B? → Bee.", "A? → Ay."], cut
+
+
 def test_a_note_names_thirty_pieces_and_the_number_of_the_others():
     pieces = [Piece(f"conversation main, {n}", f"line {n}", NOTES) for n in range(33)]
     def body(*given): return note_of(*given)["payload"]["args"]["body"].splitlines()

@@ -297,11 +297,11 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
         if english := dated_line(bare, today) if german else None:
             line, tail_file, when, repeat = repeated_parts(english, today)
             tail_file = tail_file or named
-        if question := days_doubt(english or first) or doubt("" if repeat else english or first, when, today, line):
+        if question := days_doubt(english or first) or doubt("" if repeat else english or bare, when, today, line):
             return decline(question.replace("todo: ", f"todo in {file}: ") if file else question)
         if not when and not repeat and (said := day_within(first, today)):
             whole = f"todo{f' in {file}' if file else ''}: {f'[#{letter}] ' if letter else ''}{said}{f' {tags[0].strip()}' if tags else ''}"
-            return decline(f"A day stands among the words. Did you mean “{whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are.")
+            return decline(f"The day of a task, with its hour, stands at the end. Did you mean “{whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are.")
         first = line + (tags[0].rstrip() if tags else "")
     elif not newline and file is None: first, tail_file = take_file(first)
     else: tail_file = None

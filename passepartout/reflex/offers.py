@@ -148,6 +148,8 @@ _UNTIL = frozenset("by before until till bis".split())
 _LEADS_A_MONTH = _UNTIL | {"in", "during", "im"}
 
 # %% ../../nbs/reflex/offers.ipynb #46a6401a
+_HOUR_BEFORE_A_VERB = Regex(r"\s(?:um\s)?(?P<hour>\d{1,2}(?:[:.]\d\d)?)(?:\sUhr)?\s(?P<verb>[a-zäöüß]+)")
+
 def filled_in(request: Request, around: Surroundings) -> str | None:
     "The sentence before together with what it lacked, if the last answer asked for that; `None` otherwise."
     if not around.earlier or "\n" in request.text or not 0 < len(request.text) <= 200: return None
@@ -168,7 +170,9 @@ def filled_in(request: Request, around: Surroundings) -> str | None:
     if vague:
         head, found, tail = whole.lower().rpartition(vague[1].lower())
         said = in_that_time(vague[1], said, today)
-        return f"{whole[:len(head)]}{said}{whole[len(head) + len(found):]}" if found else None
+        tail = whole[len(head) + len(found):]
+        if hour := _HOUR_BEFORE_A_VERB.fullmatch(tail): tail, said = f" {hour['verb']}", f"{said} at {hour['hour']}"
+        return f"{whole[:len(head)].rstrip()}{tail} {said}" if found else None
     if (joint := next((joint for start, joint in _LACKS.items() if answered.startswith(start)), None)) is None: return None
     if leads[0].isdigit() and len(request.words) > 1 and request.words[1] in (*NAMED, *WEEKDAY): said = f"at {said}"
     joined = leads[0] in _LEADS or joint != "to" and leads[0] in (*NAMED, "next")

@@ -19,7 +19,7 @@ from .captures import (GERMAN_JOINTS, Request, capture_call, decline, repeated_p
 from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import When, read_when, split_when
-from .doubts import AND, day_within, days_at_the_end, days_doubt, doubt, next_of_month, repeats_doubt
+from .doubts import AND, day_within, days_at_the_end, days_doubt, doubt, next_of_month, on_workdays, repeats_doubt
 
 # %% ../../nbs/reflex/reminders.ipynb #3b8348e5
 _IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\bin\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert
@@ -161,7 +161,8 @@ def appointment(request: Request) -> dict | None:
     text = request.text.strip().rstrip(".!")
     if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
     line = days_at_the_end(text)
-    if request.words[0] not in _ONESELF and (days_doubt(line) or next_of_month(line, request.today)): return decline(repeats_doubt(line, request.today))
+    workdays = on_workdays(line) if line != text or line.rstrip("apm ")[-1:].isdigit() else None
+    if request.words[0] not in _ONESELF and (days_doubt(line) or next_of_month(line, request.today) or workdays): return decline(repeats_doubt(line, request.today))
     letter, text = take_priority(_I_HAVE.sub("", day_at_the_end(_KIND_BEFORE.sub("", text, count=1), request.today), count=1))
     title, file, when, repeat = repeated_parts(text, request.today)
     if title and title.split()[-1].lower() in GERMAN_JOINTS: return None          # Zahnarzt am 24.11. 14 Uhr is German

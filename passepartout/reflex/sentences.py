@@ -47,7 +47,7 @@ from .reminders import appointment, remind
 from .reasons import cannot, to_gardener
 from .replies import pleasantry
 from .sequences import found_and_added, offered_together, several, then_a_task
-from .wishes import wishes
+from .wishes import of_the_new, wishes
 from ..search import fold, fold_outline
 from ..targets import Place, files_called, files_holding, resolve_target
 
@@ -247,6 +247,7 @@ def in_sequence(request: Request, around: Surroundings) -> dict | None:
     exact = lambda text: next_time(exact_call(text, request.today, around), request.today, around)
     change = lambda text: next(filter(None, map(exact, (text, *in_english(text, request.today)))), None)
     look = lambda text: looked_up(text, request.today, around)
+    if mixed := of_the_new(request, change): return mixed
     beside = aside(request, change, look, lambda text: told(text, request.today, around))
     if beside is not None and beside["payload"]["action"] == "PLAN": return beside
     together = found_and_added(request, exact) or several(request, exact) if beside is None else None
