@@ -67,9 +67,9 @@ _TWICE = ("{} is no file of its own: it has a second name, from a copy with hard
 def _made_own(path: str) -> str: return "cp -p {0} {1} && mv {1} {0}".format(shlex.quote(path), shlex.quote(f"{path}.own"))
 
 # %% ../nbs/01g_databases.ipynb #84b58c44
-def read_up_to(path: Path, most: int = 100_000, links: bool = True) -> tuple[bytes, os.stat_result]:
-    "(the first `most` bytes of the file at `path`, what is known about it). `OSError` when there is none, and for what is no regular file; without `links` also for a link."
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
+def read_up_to(path: Path, most: int = 100_000) -> tuple[bytes, os.stat_result]:
+    "(the first `most` bytes of the file at `path`, what is known about it). `OSError` when there is none, and for what is no regular file."
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(handle, "rb") as file:
         if not stat.S_ISREG((found := os.fstat(handle)).st_mode): raise OSError(errno.EINVAL, "it is no regular file", str(path))
         return file.read(most), found

@@ -10,7 +10,7 @@ __all__ = ['ORIGINS', 'PERSON', 'NOTES', 'TOOLS', 'MODEL', 'NETWORK', 'EVENT', '
            'SYNTAX_ERROR', 'PERCEIVED', 'REASONED', 'TOOL', 'CLI', 'SYSTEM', 'MESSAGE', 'CALL', 'PLAN', 'TYPES',
            'QUICK', 'Name', 'Payload', 'new_object', 'set_fields', 'canonical_json', 'NOTHING', 'Verdict', 'Label',
            'first_problem', 'as_message', 'Unfilled', 'kept', 'Readable', 'Message', 'compact_json', 'nil', 'Action',
-           'Signal', 'Allowed', 'Rejected', 'ApprovalRequired', 'severity', 'FrozenDict', 'freeze']
+           'Signal', 'Allowed', 'Rejected', 'ApprovalRequired', 'FrozenDict', 'freeze']
 
 # %% ../nbs/03_messages.ipynb #bf56975e
 import json
@@ -325,8 +325,3 @@ class ApprovalRequired:
 
 
 Verdict = Allowed | Rejected | ApprovalRequired
-
-# %% ../nbs/03_messages.ipynb #0056d1bb
-def severity(verdict: Verdict) -> int:
-    "0 allowed, 1 approval required, 2 rejected: verdicts may only move up."
-    return 0 if isinstance(verdict, Allowed) else 1 if isinstance(verdict, ApprovalRequired) else 2

@@ -5,7 +5,7 @@ from unittest.mock import patch
 import pytest
 import passepartout.edits as edits
 from conftest import thinned
-from passepartout.edits import EditConflict, EditFailed, FileEdit, apply_edit, difference, edit_state, recover_edit
+from passepartout.edits import EditConflict, EditFailed, FileEdit, apply_edit, difference, recover_edit
 from passepartout.confinement.resources import Root, resolve
 from waits import away, heard, in_vain, next_line, status, wait_for
 
@@ -367,7 +367,7 @@ def crash(note, tmp_path, exchange, rounds, seed):
             records = heard(victim.stdout).all(60).splitlines(keepends=True)
         finally: away(victim)
         record = json.loads([r for r in records if r.endswith(("}", "}\n"))][-1])
-        assert recover_edit(record, [root]) in ("before", "after") and edits.edit_state(record, [root]) in ("before", "after")
+        assert recover_edit(record, [root]) in ("before", "after")
         assert strays(tmp_path) == []
     root.close()
 
@@ -407,20 +407,20 @@ def test_stopped_at_each_call(note, root, exchange, tmp_path, number, dies):
             if dies: stack.enter_context(patch.object(edits, "_tidy", lambda *a: None))
             try: apply_edit(edit, exchange=exchange)
             except Stop: pass
-    if dies: state = recover_edit(edit.record(), [root])
-    else: state = edit_state(edit.record(), [root])
+    if not dies: assert [p.name for p in tmp_path.iterdir()] == ["note.org"]
+    state = recover_edit(edit.record(), [root])
     assert note.read_bytes() == {"before": b"before\n", "after": b"after\n"}[state] and [p.name for p in tmp_path.iterdir()] == ["note.org"]
 
 
 def test_states(note, root, tmp_path):
     with resolve([root], "note.org", "write") as file: record = FileEdit(file, b"before\n", b"after\n").record()
     assert "before\\n" not in str(record)
-    assert edit_state(record, [root]) == "before"
-    note.write_bytes(b"after\n"); assert edit_state(record, [root]) == "after"
-    note.write_bytes(b"x"); assert edit_state(record, [root]) == recover_edit(record, [root]) == "other"
-    note.unlink(); assert edit_state(record, [root]) == "other"
-    assert edit_state({**record, "path": "no/such"}, [root]) == edit_state({**record, "path": "../x"}, [root]) == "other"
-    assert edit_state({**record, "before": None}, [root]) == "before"
+    assert recover_edit(record, [root]) == "before"
+    note.write_bytes(b"after\n"); assert recover_edit(record, [root]) == "after"
+    note.write_bytes(b"x"); assert recover_edit(record, [root]) == "other"
+    note.unlink(); assert recover_edit(record, [root]) == "other"
+    assert recover_edit({**record, "path": "no/such"}, [root]) == recover_edit({**record, "path": "../x"}, [root]) == "other"
+    assert recover_edit({**record, "before": None}, [root]) == "before"
     (tmp_path / f".passepartout-{record['mark']}.swap").write_bytes(b"before\n")
     assert recover_edit(record, [root]) == "before" and note.read_bytes() == b"before\n"
 
@@ -430,7 +430,7 @@ def test_a_version_that_nobody_accounts_for_in_the_working_file_is_told(note, ro
     note.write_bytes(b"after\n")
     for held, state in ((b"before\n", "after"), (b"after\n", "after"), (b"somebody else's\n", "other")):
         (tmp_path / f".passepartout-{record['mark']}.swap").write_bytes(held)
-        assert edit_state(record, [root]) == state
+        assert recover_edit(record, [root]) == state
 
 
 def test_differences():

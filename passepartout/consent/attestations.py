@@ -8,7 +8,6 @@ Docs: https://example.org/passepartout/consent/attestations.html.md"""
 __all__ = ['said_shape', 'put', 'as_shape', 'field_words', 'Attestation', 'Attestations', 'Attesting', 'Attests']
 
 # %% ../../nbs/consent/17da_attestations.ipynb #1ccc7b01
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -105,9 +104,7 @@ class Attestations(StandingSayings):
     def give(self, attestation: Attestation, by: str) -> Attestation:
         "Put one on the record, durably, instead of what was said about the same tool."
         for each in [each for each in self.standing() if each.tool == attestation.tool]: self.end(each, by, "replaced")
-        body = {**asdict(attestation), "id": os.urandom(4).hex(), "state": "given", "by": by, "words": attestation.words()}
-        self.write("", body)
-        return self._standing[body["id"]]
+        return self.put("", {**asdict(attestation), "by": by, "words": attestation.words()})
 
     def end(self, attestation: Attestation, by: str, why: str) -> None:
         self.write("", {"id": attestation.id, "tool": attestation.tool, "state": "revoked", "by": by, "why": why})

@@ -9,7 +9,6 @@ __all__ = ['ALWAYS', 'EndorsementRefused', 'Endorsement', 'strange_arguments', '
            'confirmation_for', 'offered']
 
 # %% ../../nbs/consent/17bb_endorsements.ipynb #534efa01
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime
@@ -81,16 +80,7 @@ class Endorsements(StandingSayings):
 
     def give(self, endorsement: Endorsement, by: str, approval: str = "") -> Endorsement:
         "Put an endorsement on the record, durably. `EndorsementRefused` when it holds a secret, which does not go there."
-        body = {**asdict(endorsement), "id": os.urandom(4).hex(), "state": "given", "by": by, "approval": approval,
-                "words": endorsement.words()}
-        self.write(endorsement.session, body)
-        return self._standing[body["id"]]
-
-    def revoke(self, ident: str, by: str) -> Endorsement:
-        "Take one back, durably. `EndorsementRefused` when there is none that stands."
-        found = self.named(ident)
-        self.write(found.session, {"id": ident, "state": "revoked", "by": by})
-        return found
+        return self.put(endorsement.session, {**asdict(endorsement), "by": by, "approval": approval, "words": endorsement.words()})
 
 # %% ../../nbs/consent/17bb_endorsements.ipynb #d9cdf993
 def agreed_to(words: str, confirm: str) -> bool:

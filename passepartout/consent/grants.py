@@ -10,7 +10,6 @@ __all__ = ['LONGEST', 'GrantRefused', 'Grant', 'canonical', 'covers', 'usual_sco
 
 # %% ../../nbs/consent/17ba_grants.ipynb #74bc3874
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -192,12 +191,4 @@ class Grants(StandingSayings):
 
     def give(self, grant: Grant, approval: str, by: str) -> Grant:
         "Put a grant on the record, durably. Raises `GrantRefused`."
-        body = {**asdict(grant), "id": os.urandom(4).hex(), "state": "given", "approval": approval, "by": by, "words": in_words(grant)}
-        self.write(grant.session, body)
-        return self.named(body["id"])
-
-    def revoke(self, ident: str, by: str) -> Grant:
-        "Take a grant back, durably. `GrantRefused` when there is none that stands."
-        found = self.named(ident)
-        self.write(found.session, {"id": ident, "state": "revoked", "by": by})
-        return found
+        return self.put(grant.session, {**asdict(grant), "approval": approval, "by": by, "words": in_words(grant)})

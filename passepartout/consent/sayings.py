@@ -9,6 +9,7 @@ __all__ = ['Sayings', 'SayingIntake', 'StandingSayings']
 
 # %% ../../nbs/consent/17b_sayings.ipynb #2a921dab
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -96,3 +97,15 @@ class StandingSayings(SayingIntake):
         self.journal.flush()
         self.journal.write([draft])
         self.read()
+
+    def put(self, session: str, body: Mapping[str, Any]) -> Any:
+        "Write down, durably, that what `body` says is given, under an id of its own; what then stands. Raises `refused`, as `write` does."
+        ident = os.urandom(4).hex()
+        self.write(session, {**body, "id": ident, "state": "given"})
+        return self.named(ident)
+
+    def revoke(self, ident: str, by: str) -> Any:
+        "Take one back, durably, and return what it was. Raises `refused` when there is none that stands."
+        found = self.named(ident)
+        self.write(found.session, {"id": ident, "state": "revoked", "by": by})
+        return found
