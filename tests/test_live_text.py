@@ -17,6 +17,7 @@ from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.outline.live import orders_in
 from passepartout.plist import write_plist
+from test_first_hour import play
 
 EMACS = shutil.which("emacs")
 CLIP = "* Clip\nPut this into the inbox.\n"
@@ -280,3 +281,19 @@ def test_a_table_gets_no_formula_unasked(tmp_path, cell, asks):
     assert len(reply.approvals) == asks and (table.read_bytes() == before) == asks
     if asks: assert "a formula that a spreadsheet works out" in reply.approvals[0].reason
     agent.run(agent.close())
+
+
+@pytest.mark.parametrize("line", ["move Offer to inbox.org", "move Offer under Todo"])
+def test_what_the_person_moves_they_have_not_said(tmp_path, line):
+    "Who types that an offer goes to the inbox does not say what a stranger hid in it."
+    notes = {"clips.org": f"* Offer\nsome text\n<%%{LISP}>\n* Dull\nno more than text\n", "inbox.org": "* Todo\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert "a program carries out" in answer and files == notes
+    (answer,), files = play(tmp_path, {}, line.replace("Offer", "Dull"))
+    assert answer.startswith("Moved “Dull”") and "no more than text" in files["inbox.org"]
+
+
+def test_a_page_with_another_name_brings_nothing_in(tmp_path):
+    page = "# Board\n\n```dataview\nTABLE file.name\n```\n"
+    (answer,), files = play(tmp_path, {"board.md": page, "inbox.md": "see [board](board.md)\n"}, "rename board.md to tasks.md")
+    assert files["tasks.md"] == page, answer

@@ -173,7 +173,7 @@ class FiledAsks(Worded):
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)
         foreseen = foreseen or await foresee(self, verdict.action, signal, self.now())
-        if foreseen is not None and (more := [why for why in await lasting(self, signal, foreseen.changes) if why not in verdict.reason]):
+        if foreseen is not None and (more := [why for why in (await lasting(self, signal, foreseen.changes)).values() if why not in verdict.reason]):
             verdict = replace(verdict, reason=" ".join([*more, verdict.reason]))
         if where := self.once_more(signal, verdict) or self.whence(turn.source): verdict = replace(verdict, reason=f"{where} {verdict.reason}")
         # what a job asks, nobody sees at once
