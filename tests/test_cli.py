@@ -431,6 +431,22 @@ def test_what_is_piped_in_is_what_this_means(home, words, kept):
     assert done.returncode == 0 and (home.memex / ("house.org" if "house.org" in words else "inbox.org")).read_text().endswith(kept), done
 
 
+MAIL = "From: Dachdeckerei Pohl <pohl@dach.example>\nTo: me@home.example\nSubject: =?utf-8?q?Ger=C3=BCst?= on\n monday\nDate: Thu, 19 Nov 2026 09:00:00 +0100\n\nIt comes at seven.\n"
+
+
+@pytest.mark.parametrize("words, kept", [(["note this"], "* Gerüst on monday\n"), (["todo:"], "* TODO Gerüst on monday\n"), (["note", "this", "in", "house.org"], "* Gerüst on monday\n")])
+def test_a_mail_that_is_piped_in_is_called_by_its_subject_and_kept_whole(home, words, kept):
+    done = home.ask(*words, input=MAIL.encode())
+    text = (home.memex / ("house.org" if "house.org" in words else "inbox.org")).read_text()
+    assert done.returncode == 0 and kept in text and "SCHEDULED" not in text and text.endswith(MAIL), (done, text)
+
+
+@pytest.mark.parametrize("text", ["From: the beginning\nto the end\n", "Subject: tea\nCups: three\n\nx\n", "From: me\nTo: you\n\nhello\n"])
+def test_what_is_no_mail_with_a_subject_begins_with_its_first_line(home, text):
+    assert home.ask("note this", input=text.encode()).returncode == 0
+    assert (home.memex / "inbox.org").read_text().endswith(f"* {text}")
+
+
 def test_what_is_piped_in_without_words_is_the_request(home):
     for data in (b"todo buy stamps\n", b"\xef\xbb\xbftodo buy glue\r\n"): assert home.ask(input=data).returncode == 0
     assert (home.memex / "inbox.org").read_text().endswith("* TODO buy stamps\n* TODO buy glue\n")

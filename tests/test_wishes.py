@@ -255,3 +255,16 @@ def test_a_vague_time_changes_nothing_by_itself(tmp_path, line):
 def test_a_date_of_org_without_a_word_before_it_is_when_the_task_is_planned(tmp_path, line, kept):
     (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
     assert files["inbox.org"] == kept, answer
+
+
+SHOP = {"shop.org": "* TODO Invoice Meier 210 €\nDEADLINE: <2026-11-10 Tue>\n* TODO Invoice Huber\nDEADLINE: <2026-12-10 Thu>\n* DONE Invoice Klein\nDEADLINE: <2026-10-10 Sat>\n* TODO Order flour\nDEADLINE: <2026-11-11 Wed>\n* TODO Rechnung Vogt\nDEADLINE: <2026-11-12 Thu>\n",
+        "roof.org": "* TODO Call Pohl\nSCHEDULED: <2026-11-18 Wed>\n"}
+
+
+@pytest.mark.parametrize("line, there, absent", [
+    ("which invoices are overdue", "Meier", "Huber Klein flour Vogt"), ("are any invoices overdue?", "Meier", "Huber Klein flour"), ("overdue invoices", "Meier", "Huber Klein flour"), ("welche Rechnungen sind überfällig", "Vogt", "Meier Huber"), ("which roof tasks are overdue", "Pohl", "Meier"),
+    ("which cakes are overdue", "Nothing that is overdue is called “cakes”", "Meier"), ("which invoices are still open", "Meier", "Klein flour Vogt"), ("welche Rechnungen sind offen", "Vogt", "Meier flour"), ("which tasks are overdue", "flour", "Klein Huber"), ("anything overdue this week", "Pohl", "Meier Vogt"),
+    ("is invoice klein overdue", "No, it is done.", "Yes"), ("is invoice huber overdue", "No, not overdue.", "2016"), ("is invoice meier overdue", "Yes.", "No,")])
+def test_what_is_overdue_or_open_of_one_kind_is_answered(tmp_path, line, there, absent):
+    (answer,), _ = play(tmp_path, SHOP, line)
+    assert there in answer and not any(word in answer for word in absent.split()), answer

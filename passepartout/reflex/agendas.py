@@ -58,6 +58,7 @@ def overdue_since(words: tuple[str, ...], today: date) -> dict[str, date] | None
         return {"start": start} if start <= today else None
     over = words[1:3] in (("more", "than"), ("over", "a"), ("at", "least")) or words[1:2] in (("over",), ("longer",))
     length = tuple(w for w in words[1:] if w not in ("more", "than", "over", "at", "least", "longer"))
+    if words[0] != "for" and (span := read_span(words, today)): return {"start": span.start, "end": min(span.end, today)} if span.start <= today else None
     if words[0] != "for" or not (day := read_day(("in", *length), today)): return None
     return {"end": today - (day - today) - timedelta(days=over)}
 

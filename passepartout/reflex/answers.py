@@ -185,7 +185,10 @@ def is_it_then(request: Request, around: Surroundings) -> dict | None:
         dated = with_fallback(lambda around: dated_places(words, around, request.today), around) if words.lower() not in _NO_NAME or words.lower() in PRONOUNS else []
         if not isinstance(dated, list): return dated
         if dated:
-            return say("\n".join(f"{'Yes' if any(falls_within(stamp, span) for stamp in dates) else f'No, not {say_days(span)}'}. "
+            late = (span.end - span.start).days > 9 * 365                 # is it overdue?
+            no = lambda place: "No, it is done" if late and place.done else "No, not overdue" if late else f"No, not {say_days(span)}"
+            yes = lambda place, dates: any(falls_within(stamp, span) for stamp in dates) and not (late and place.done)
+            return say("\n".join(f"{'Yes' if yes(place, dates) else no(place)}. "
                                  f"{line_about(place, dates, around, request.today)}" for place, dates in dated))
     return None
 

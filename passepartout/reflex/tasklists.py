@@ -53,6 +53,7 @@ _NO_PROJECT = (ASKS | AROUND
                | frozenset("open unfinished incomplete outstanding undone uncompleted finished completed done closed waiting blocked important urgent new newest next old late last first "
                            "undated unscheduled unplanned recurring repeating daily weekly monthly remaining other pending current active "
                            "of by without priority high low".split()))
+_NO_NAMES = frozenset("since for after before longest most oldest anything something everything thing things one ones them those these they it until than and or".split())
 _REPEATING = Regex(r"(?:(?:show|list|give|what\s+are|which\s+are)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:recurring|repeating|repeated)\s+(?:tasks|todos|to-dos|things|items|ones|reminders|appointments)"
                     r"|(?:what|which)(?:\s+(?:of\s+)?(?:my\s+|the\s+)?(?:tasks|todos|to-dos|things|reminders))?\s+(?:repeats?|recurs?|comes?\s+(?:again|back)|keeps?\s+coming\s+back|(?:is|are)\s+(?:repeated|repeating|recurring))(?:\s+regularly)?", re.I)
 _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
@@ -69,6 +70,10 @@ _BY_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?|(?:what|which)(?:['’]?s
 _CANCELLED = Regex(r"(?:(?:show|list)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*cancell?ed\s+(?:tasks|todos|items|ones)|(?:what|which\s+tasks)\s+(?:(?:did|have)\s+(?:i|we)\s+(?:cancel(?:l?ed)?|give\s+up|given\s+up|drop(?:ped)?)|(?:was|were|is|are|got)\s+(?:cancell?ed|given\s+up|dropped))(?:\s+(?P<when>.+))?", re.I)
 _GOING = Regex(r"(?:(?:what|which\s+tasks?)(?:['’]?s|\s+is|\s+are)\s+(?:currently\s+)?in\s+progress|what\s+(?:am|was)\s+i\s+(?:currently\s+)?(?:working\s+on|doing|busy\s+with)|(?:(?:show|list)\s+(?:me\s+)?)?(?:my\s+|the\s+)?(?:tasks|todos|items)\s+in\s+progress)"
                 r"(?:\s+(?:now|right\s+now|at\s+the\s+moment|currently))?", re.I)
+_OVERDUE = Regex(r"(?:which|what|(?:are|is)\s+(?:there\s+)?any)\s+(?:(?:of\s+)?(?:the|my|our)\s+)?(?P<what>[^\s?,:;\"“”][^?,:;\"“”]{0,60}?)\s+(?:is|are|has\s+been|have\s+been)?\s*(?:still\s+|now\s+)?(?:overdue|past\s+due|too\s+late)"
+                  r"|(?:(?:which|what|show|list|are\s+there|is\s+there|any)\s+)?(?:me\s+)?(?:(?:any|all|the|my|our|an)\s+)*overdue\s+(?P<other>[^\s?,:;\"“”][^?,:;\"“”]{0,60})", re.I)
+_STILL_OPEN = Regex(r"(?:which|what)\s+(?:(?:of\s+)?(?:the|my|our)\s+)?(?P<what>[^\s?,:;\"“”][^?,:;\"“”]{0,60}?)\s+(?:is|are|have|has)\s+(?:still\s+|yet\s+)?(?:open|undone|unfinished|outstanding|pending|to\s+be\s+done|not\s+(?:yet\s+)?(?:done|finished))(?P<other>)(?P<more>)", re.I)
+_OF_TASKS = Regex(r"^(?:tasks?|todos?|things?)\s+(?:about|for|of|on|with|in)\s+(?:(?:the|my|our)\s+)?|\s+(?:tasks?|todos?|things?)$", re.I)
 _NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are|has)\s+(?:(?:that\s+)?(?:is|are|have|has)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?|the\s+tags?)\s+[\"“#:]*([\w@%/-]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%/-]{1,60}[\"”:]*){0,5})", re.I)
 
 # %% ../../nbs/reflex/tasklists.ipynb #560a9c1e
@@ -95,6 +100,12 @@ def filtered(request: Request) -> dict | None:
     if (found := _CANCELLED.fullmatch(line)) and (not found["when"] or (span := gone_by(words_of(found["when"]), request.today))):
         when = f" closed:{span.start.isoformat()}..{span.end.isoformat()}" if found["when"] else ""
         return tool_call("org-find", f"You asked for the tasks that were given up{f' {span}' if when else ''}", query=f"todo:given-up{when}", limit=50)
+    if found := _OVERDUE.fullmatch(line) or _STILL_OPEN.fullmatch(line):
+        said = _OF_TASKS.sub("", found["what"] or found["other"])
+        named, late = words_of(said), found.re.groups == 2
+        if _NO_PROJECT.issuperset(named) or {*named} & _NO_NAMES: return None
+        if not late: return tool_call("org-agenda", f"You asked what is open of what is called “{' '.join(named)}”", view="projects", group=" ".join(named))
+        return tool_call("org-agenda", f"You asked what is overdue of what is called “{' '.join(named)}”", view="overdue", group=" ".join(named))
     if _GOING.fullmatch(line):
         return tool_call("org-find", "You asked for the tasks that are in progress", query="todo:doing OR todo:started OR todo:now OR todo:in-progress", limit=50)
     if (found := _BY_STATE.fullmatch(line)) and found[1] != "TODO" and line != line.upper():

@@ -7,7 +7,8 @@ Docs: https://example.org/passepartout/toolbelt/agendatool.html.md"""
 # %% auto #0
 __all__ = ['MOST_ITEMS', 'NO_NOTES', 'NEXT', 'AFTER_THAT', 'FURTHER', 'MOST_LOOKED_AT', 'DAYS', 'read_when', 'read_day',
            'read_clock', 'say_places', 'say_broken', 'say_programs', 'hour_of', 'in_hours', 'say_hours', 'what_else',
-           'org_agenda', 'this_moment', 'is_ahead', 'org_next', 'one_group', 'named_so', 'dated_between', 'org_view']
+           'org_agenda', 'this_moment', 'is_ahead', 'org_next', 'one_group', 'forms_of', 'named_so', 'dated_between',
+           'org_view']
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #142439dc
 from collections.abc import Iterable, Mapping, Sequence
@@ -167,16 +168,23 @@ def one_group(groups: Mapping[str, list[Item]], wanted: str, private: Sequence[s
     plain = [name for name, items in groups.items() if name and not any(is_private(i.tags, private) for i in items)]
     return found, render_groups(found, each=50, nothing=f"Nothing open under “{wanted}”. There are: {', '.join(plain[:12]) or 'none'}.")
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #924d5cf6
+def forms_of(word: str) -> tuple[str, ...]:
+    "A word as one and as several, in English and German: *invoices* and *invoice*, *Rechnungen* and *Rechnung*."
+    less = [word.removesuffix(end) for end in ("s", "es", "n", "en") if word.endswith(end) and len(word) - len(end) > 2]
+    return (word, *less, f"{word}s")
+
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #02faa3b0
 def named_so(groups: Mapping[str, list[Item]], wanted: str) -> dict[str, list[Item]]:
-    "The items whose tag or state is called `wanted`, or else those with its words in their title or in a heading above, or else those in a folder of that name, as one group; nothing when there are none."
+    "The items whose tag or state is called `wanted`, or else those with its words in their title or in a heading above, or else those in a folder or a file of that name, as one group; nothing when there are none."
     name = fold(wanted.lstrip("#@:")).strip()
     words = [word for word in name.split() if word not in ("the", "my", "our", "project")]
     called = lambda word: fold(word or "").strip() in (name, " ".join(words) or name)
+    names = lambda title, word: any(f" {form} " in f" {fold(title)} " for form in forms_of(word))
     every = [item for items in groups.values() for item in items]
     found = ([item for item in every if called(item.keyword) or any(map(called, item.tags))]
-             or [item for item in every if words and any(all(f" {word} " in f" {fold(title)} " for word in words) for title in (item.title, *item.path))]
-             or [item for item in every if name and f"/{wanted.strip('/ ').casefold()}/" in f"/{item.file.casefold()}"])
+             or [item for item in every if words and any(all(names(title, word) for word in words) for title in (item.title, *item.path))]
+             or [item for item in every if name and f"/{wanted.strip('/ ').casefold()}" in {f"/{part}" for part in item.file.casefold().rpartition(".")[0].split("/")}])
     return {wanted: found} if found else {}
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #aad0bc3c
@@ -195,7 +203,10 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     notes = source.open(context)
     groups, text = notes.view(name, context.today or date.today())
     if start or end: groups, text = dated_between(groups, VIEWS[name], read_when(start), read_when(end))
-    if group: groups, text = one_group(groups, group, private)
+    if group and name == "overdue":
+        groups = named_so(groups, group)
+        text = render_groups(groups, each=50, nothing=f"Nothing that is overdue is called “{group}”, or stands below a heading called so.")
+    elif group: groups, text = one_group(groups, group, private)
     if name == "projects" and not groups and (groups := named_so(notes.view("open", context.today or date.today())[0], group)): text = render_groups(groups, each=50)
     every = [(group, item) for group, items in groups.items() for item in items]
     secret = any(is_private(item.tags, private) for _, item in every)
