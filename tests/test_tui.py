@@ -527,3 +527,26 @@ def test_a_long_list_of_what_was_typed_says_what_it_leaves_out():
     found = recalled(lines, "line")
     assert [found[0].key, found[MOST_RECALLED - 1].key, found[-1].key] == [lines[-1], lines[3], None] and "3 older" in found[-1].line.text
     assert [entry.key for entry in recalled(lines, "LINE 1")][-1] == "line 1" and recalled(lines[:MOST_RECALLED], "")[-1].key == "line 0"
+
+
+async def test_a_long_answer_is_shown_from_its_beginning_and_what_comes_next_at_the_end(tmp_path):
+    given = settings(tmp_path, "", provider_cascade="reflex", permissions="")
+    (tmp_path / "notes" / "long.org").write_text("* Long\n" + "".join(f"word {n}\n" for n in range(60)))
+    async with opened(given, size=(120, 24)) as (app, pilot):
+        async def answered(line, words):
+            app.send(line)
+            await until(pilot, lambda: has(app, words))
+            await pilot.pause(0.2)
+            return [row[:60] for row in screen_rows(app)], app.side.rows("gates").entries
+        rows, gates = await answered("read long.org", "word 59")
+        assert "long.org, lines" in rows[1] and "word 5" in "\n".join(rows) and "word 59" not in "\n".join(rows), rows
+        assert not any("word 5" in entry.line.text for entry in gates) and any("read-file" in entry.line.text for entry in gates)
+        rows, _ = await answered("thanks", "welcome")
+        assert any("thanks" in row for row in rows[-4:]) and any("welcome" in row for row in rows[-4:]), rows
+
+
+async def test_an_answer_that_went_wrong_stands_beside_the_gates_too(tmp_path):
+    async with opened(settings(tmp_path, "")) as (app, pilot):
+        before = len(app.side.rows("gates").entries)
+        for status in ("answered", "declined", "failed"): app.side.step("answer", {"text": f"It {status}.", "status": status}, "t")
+        assert [entry.line.text for entry in app.side.rows("gates").entries[before:]] == ["It failed."]

@@ -102,8 +102,9 @@ class TurnEvents(DraftEvents):
         self.side.step(kind, body, turn, self.resumed)
 
     def hear_said(self, reply: Any) -> None:
+        drafted = self.talk.drafted is not None                  # it was read as it came, and is at its end
         self.end_draft()
-        if str(reply).strip(): self.talk.add(Line("‹", "", str(reply), "red" if reply.status in ("failed", "rejected") else ""))
+        if str(reply).strip(): self.talk.add(Line("‹", "", str(reply), "red" if reply.status in ("failed", "rejected") else ""), to_read=not drafted)
         elif reply.status == "dropped": self.tell("(nothing came of that; F3 shows why)")
         if left_out := about_left_out(reply): self.tell(left_out)
         self.watching.poke()

@@ -20,7 +20,7 @@ from .rows import Bar, Rows
 # %% ../../nbs/tui/panes.ipynb #7fc8a958
 def step_line(kind: str, body: Mapping | None, width: int, resumed: bool = False) -> Line | None:
     "A record as it is made, as a line; None for one that is not shown."
-    if kind in ("said", "asking"): return None
+    if kind in ("said", "asking") or kind == "answer" and body and body.get("status") in ("answered", "declined"): return None
     return record_line(kind, dict(body) if body is not None else None, width=max(width, 30), resumed=resumed, told=kind == "proposal")
 
 # %% ../../nbs/tui/panes.ipynb #f1367ec4

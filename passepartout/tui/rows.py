@@ -49,6 +49,13 @@ class Ends(ScrollView, can_focus=True):
         if self.scroll_offset.y < self.max_scroll_y:
             self.call_after_refresh(lambda: self.at_end and self.scroll_end(animate=False, immediate=True))
 
+    def to_row(self, first: int) -> None:
+        "Have this row on top, now where that can be done, and otherwise when there is a scroll bar; what comes after it does not move it."
+        self.at_end = False
+        go = lambda: self.scroll_to(y=first, animate=False, immediate=True)
+        go()
+        if self.scroll_offset.y < min(first, self.max_scroll_y): self.call_after_refresh(go)
+
     def watch_scroll_y(self, old: float, new: float) -> None:
         super().watch_scroll_y(old, new)
         self.at_end = new >= self.max_scroll_y - 1
@@ -73,14 +80,18 @@ class Filled(Ends):
         self.entries = list(entries)[-self.most if self.follow else 0:]
         self.build()
 
-    def add(self, line: Line, key: Any = None) -> None:
-        "Show one more, below the others and above the draft."
+    def add(self, line: Line, key: Any = None, to_read: bool = False) -> None:
+        "Show one more, below the others and above the draft; `to_read`: one that is longer than the window from its beginning."
         self.entries.append(Entry(line, key))
+        first, whole = len(self.rows), self.size.height
         if len(self.entries) > self.most:
             del self.entries[:self.most // 10]
             return self.build()
         if self.columns: self.rows += rows_of(len(self.entries) - 1, line, self.columns, self.slim)
+        begin = to_read and self.follow and self.at_end and 0 < whole < len(self.rows) - first
+        if begin: self.at_end = False
         self.measure()
+        if begin: self.to_row(first)
 
     def draft(self, line: Line | None) -> None:
         "Show what is still being made, or nothing of that kind."
