@@ -28,7 +28,7 @@ from .journal import JournalError
 from .limits import in_thread, within
 from .messages import (CALL, CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, PLAN, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
                                    Allowed, ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
-from .previews import Change, foresee
+from .previews import ForeseenChange, foresee
 from .reason import UNFIT
 from .results import as_feedback, feedback, format_tool_result, label_of, tool_error, tool_output
 from .awareness.summaries import in_our_words
@@ -179,8 +179,8 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
     opened = {id(r) for value in cleared.resolved.values() for r in (value if isinstance(value, tuple) else (value,))}
     if any(id(e.resource) not in opened for e in edits):
         raise ToolError("The tool wanted to edit a file that the gates did not open, so nothing was written.")
-    check_as_shown(agent, cleared, tuple(map(Change.of, edits)))
-    await check_lasting(agent, cleared, signal, tuple(map(Change.of, edits)))
+    check_as_shown(agent, cleared, tuple(map(ForeseenChange.of, edits)))
+    await check_lasting(agent, cleared, signal, tuple(map(ForeseenChange.of, edits)))
     effects = await agent.begin_effects(signal, cleared, [(edit.before, {"edit": edit.record()}) for edit in edits]) if edits else []
     if not edits and (turn := turn_in(agent, signal)) is not None: turn.acted = True          # it is as it was to be, so *done* is true
     for done, (effect, edit) in enumerate(zip(effects, edits)):
@@ -207,7 +207,7 @@ def edits_result(agent, edits: list[FileEdit], cleared: Cleared, signal: Signal)
     text = " ".join([*(e.summary for e in edits), *astray]) or "Nothing had to be changed."
     named = [each for each in cleared.action.payload["args"].values() if isinstance(each, str) and each.strip() and each.strip() in text]
     tags = getattr(agent.settings, "privacy_filter_tags", ())
-    private = named and quotes_private(named, map(Change.of, edits), tags, agent.words(signal).hold)
+    private = named and quotes_private(named, map(ForeseenChange.of, edits), tags, agent.words(signal).hold)
     return ToolResult(text, label=replace(TOOLS, private=True) if private else TOOLS)
 
 # %% ../nbs/17_act.ipynb #ae34ade4

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .conditions import PassepartoutError
-from .filechanges import Changes, FileChange, now_in
+from .filechanges import FileChange, FileChanges, now_in
 from .inichange import set_values, set_variables
 from .inifile import items, read_path, read_word
 from .providers.catalogue import SERVICES, by_provider
@@ -122,9 +122,9 @@ class Answers:
     service: bool | None = None
 
 # %% ../nbs/19j_configure.ipynb #899ca2a2
-def changes_for(present: Present, answers: Answers) -> Changes:
+def changes_for(present: Present, answers: Answers) -> FileChanges:
     "The files and folders that would change. Nothing is written. `PassepartoutError` when an answer cannot be written."
-    changes, settings = Changes(), present.settings
+    changes, settings = FileChanges(), present.settings
     memex = answers.memex or settings.memex_dir
     if not memex.exists(): changes.folders.append(memex)
     add_settings(changes, present, wanted_values(present, answers))
@@ -153,7 +153,7 @@ def shortened(path: Path, home: Path) -> str:
     return f"~/{path.relative_to(home)}" if home in path.parents else str(path)
 
 # %% ../nbs/19j_configure.ipynb #60567acb
-def add_settings(changes: Changes, present: Present, values: Mapping[str, str]) -> None:
+def add_settings(changes: FileChanges, present: Present, values: Mapping[str, str]) -> None:
     "Put new values of settings into the person's settings.ini, leaving the rest of it as it is."
     path = present.folder / "settings.ini"
     before = now_in(path)
@@ -161,7 +161,7 @@ def add_settings(changes: Changes, present: Present, values: Mapping[str, str]) 
     changes.add(FileChange(path, before, set_values(text, values).encode("utf-8", "surrogateescape") if values else before))
 
 # %% ../nbs/19j_configure.ipynb #acb39888
-def add_keys(changes: Changes, path: Path, keys: Mapping[str, str]) -> None:
+def add_keys(changes: FileChanges, path: Path, keys: Mapping[str, str]) -> None:
     "Put keys into .env; what is shown of it are their names."
     before = now_in(path)
     text = (before or b"").decode("utf-8", "surrogateescape")

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from .changes import (EMPTY, Change, MemoryConflict, State, carry_over, differs, find, ingest, next_state, refresh, remove,
+from .changes import (EMPTY, MemoryChange, MemoryConflict, State, carry_over, differs, find, ingest, next_state, refresh, remove,
                                   with_attribute)
 from .conditions import PipelineError
 from .messages import Label
@@ -41,7 +41,7 @@ def current(memory: Any, writing: bool = False) -> Any:
 class Transaction:
     "Collects the writes of one signal. Nothing of it is visible to others before its end, and nothing remains after an error."
     __slots__ = ("memory", "change", "outer", "ended", "promised")
-    change: Any                         # a `Change` from the beginning of the `with` on
+    change: Any                         # a `MemoryChange` from the beginning of the `with` on
     outer: "Transaction | None"
 
     def __init__(self, memory: Any):
@@ -52,7 +52,7 @@ class Transaction:
         joined = None if outer is None else current(self.memory, writing=True)
         if joined is not None:
             return joined
-        self.change, self.outer = Change(self.memory.state), outer
+        self.change, self.outer = MemoryChange(self.memory.state), outer
         ACTIVE.set(self)
         return self
 
@@ -79,7 +79,7 @@ def changed_rows(base: State, ids, objects: Mapping, always=frozenset()) -> list
     return [(ident, "", None) if now is None else row(now) for ident, before, now in pairs if ident in always or differs(before, now)]
 
 # %% ../nbs/07_memory.ipynb #c2bc5298
-def publish(memory: Any, change: Change) -> None:
+def publish(memory: Any, change: MemoryChange) -> None:
     "Carry a change over to the current state and make the result current. MemoryConflict leaves everything as it was."
     if change.objects:
         with memory.lock:
@@ -144,10 +144,10 @@ class Written:
 class ObjectStore(Written):
     "Objects by id and by attribute, written in transactions."
 
-    def view(self) -> Change:
+    def view(self) -> MemoryChange:
         "What the calling signal sees: its own writes on the state in which it began, or the current state."
         work = current(self)
-        return Change(self.state) if work is None else work.change
+        return MemoryChange(self.state) if work is None else work.change
 
     def own(self, id: str) -> MemoryObject | None:
         "The object with this id that is kept here, or None."
@@ -243,7 +243,7 @@ def load(memory: Memory) -> int:
     if current(memory) is not None:
         raise PipelineError("Memory cannot be loaded in the middle of a signal. Load it when the agent starts.")
     found = {ident: from_row(ident, body) for ident, _, body in memory.journal.memory_rows() if body is not None}
-    change = Change(EMPTY)
+    change = MemoryChange(EMPTY)
     change.objects, change.stale, change.written = repaired(found), set(found), set(found)
     with memory.lock:
         memory.state = memory.saved = next_state(change)

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/modelprompt.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_WORDS', 'MOST_TOLD', 'AGAIN', 'DEFAULT_PROMPT', 'opening', 'told_in_short', 'feedback', 'system_prompt',
-           'read_ahead', 'own_words', 'Step', 'cut_to', 'told_steps', 'what_came', 'seen_twice', 'so_far',
+           'read_ahead', 'own_words', 'ProposedStep', 'cut_to', 'told_steps', 'what_came', 'seen_twice', 'so_far',
            'user_prompt']
 
 # %% ../nbs/15d_modelprompt.ipynb #1a1ab1c5
@@ -80,7 +80,7 @@ def own_words(proposed: Any) -> str:
     return cut(str(proposed).strip(), MOST_WORDS)
 
 # %% ../nbs/15d_modelprompt.ipynb #e56ea6e3
-class Step(NamedTuple):
+class ProposedStep(NamedTuple):
     "A proposal as its model wrote it, and what came of it as a model may read it."
     proposed: str
     came: str
@@ -93,7 +93,7 @@ def cut_to(came: str, most: int, remedy: str) -> str:
     return f"{came[:room]}\n(cut: {len(came) - room:,} more characters. {remedy})" if len(came) > room else came
 
 # %% ../nbs/15d_modelprompt.ipynb #4612251a
-def told_steps(steps: Iterable[Step], most: int) -> str:
+def told_steps(steps: Iterable[ProposedStep], most: int) -> str:
     "The `steps` as a model reads them, the oldest first; what came of them in at most `most` characters, the newest as a whole."
     told, left = [], most
     for proposed, came in reversed(tuple(steps)):

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/objects.html.md"""
 
 # %% auto #0
 __all__ = ['DIGEST', 'MemoryObject', 'canonical', 'own_text', 'hashed_bytes', 'merkle_hash', 'plain', 'field_name',
-           'plain_fields', 'Node', 'read_outline', 'outline_parts', 'twice', 'type_name', 'index_keys', 'indexable',
-           'matches', 'row', 'from_row']
+           'plain_fields', 'ObjectNode', 'read_outline', 'outline_parts', 'twice', 'type_name', 'index_keys',
+           'indexable', 'matches', 'row', 'from_row']
 
 # %% ../nbs/06d_objects.ipynb #1358af8c
 import json, os
@@ -116,7 +116,7 @@ def plain_fields(fields: Mapping, depth: int = 64) -> FrozenDict:
     return FrozenDict(out)
 
 # %% ../nbs/06d_objects.ipynb #c96c32c4
-class Node(NamedTuple):
+class ObjectNode(NamedTuple):
     "What an outline says about one object. `children` is None when it says nothing about them."
     id: str
     type: Keyword
@@ -126,14 +126,14 @@ class Node(NamedTuple):
     children: tuple[str, ...] | None
 
 # %% ../nbs/06d_objects.ipynb #181a2192
-def read_outline(outline: Mapping, parent_id: str | None = None) -> list[Node]:
+def read_outline(outline: Mapping, parent_id: str | None = None) -> list[ObjectNode]:
     "The nodes of an outline, parents before children. An object without an ID gets a fresh one. PipelineError for another shape."
     waiting, nodes = [(outline_parts(outline), parent_id)], []
     while waiting:
         (ident, kind, attributes, content, contents), parent = waiting.pop()
         below = [outline_parts(item) for item in contents if not isinstance(item, str)] if contents else ()
         children = None if contents is None else tuple([child[0] for child in below])
-        nodes.append(Node(ident, kind, attributes, content, parent, children))
+        nodes.append(ObjectNode(ident, kind, attributes, content, parent, children))
         if below: waiting += [(child, ident) for child in reversed(below)]
     if len(nodes) > 1 and len(nodes) != len({node.id for node in nodes}):
         raise PipelineError(f"Two headings have the ID {twice([node.id for node in nodes])!r}. Give one of them another.")

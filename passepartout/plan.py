@@ -16,7 +16,7 @@ from typing import Any
 from .conditions import ProtocolError
 from .frozen import is_mapping
 from .messages import freeze
-from .plans.planforms import Node, told
+from .plans.planforms import PlanNode, told
 from .plans.planreader import MOST_CALLS, MOST_WORK, BlockReader, PlanError
 from .plist import Keyword, read_plist, write_plist
 from .tools import ToolRegistry
@@ -25,7 +25,7 @@ from .tools import ToolRegistry
 @dataclass(frozen=True)
 class Plan:
     "A plan that was read. `calls`: how many it makes at most. `declared`: how each tool was declared then."
-    steps: tuple[Node, ...]
+    steps: tuple[PlanNode, ...]
     explanation: str = ""
     calls: int = field(default=0, compare=False)
     declared: Mapping[str, str] = field(default_factory=dict, compare=False)

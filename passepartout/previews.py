@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/previews.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_COMPARED', 'MOST_BLANKS', 'MOST_EMPTY', 'MOST_MARKS', 'MOST_LINES', 'LOOK_S', 'AT_HOME', 'alike_outside',
-           'hunks', 'visible', 'shown_line', 'Change', 'result_of', 'render_changes', 'Preview', 'laid_over',
+           'hunks', 'visible', 'shown_line', 'ForeseenChange', 'result_of', 'render_changes', 'Preview', 'laid_over',
            'preview_of', 'Foreseen', 'foresee', 'changes_in', 'holds_private', 'for_channel']
 
 # %% ../nbs/16b_previews.ipynb #47e4accc
@@ -120,24 +120,24 @@ def _without_secrets(lines: list[str], redact: Callable[[str], str], texts: Sequ
 
 # %% ../nbs/16b_previews.ipynb #00fc7534
 @record
-class Change:
+class ForeseenChange:
     "What a file holds, and what it would hold: text and nothing that could write it. None stands for no file."
     path: str
     before: bytes | None
     after: bytes | None
 
     @classmethod
-    def of(cls, edit: FileEdit) -> "Change": return cls(edit.resource.display, edit.before, edit.after)
+    def of(cls, edit: FileEdit) -> "ForeseenChange": return cls(edit.resource.display, edit.before, edit.after)
 
 # %% ../nbs/16b_previews.ipynb #9056e525
-def result_of(changes: Iterable[Change]) -> str:
+def result_of(changes: Iterable[ForeseenChange]) -> str:
     "A digest of what would be written where, and in place of what: the same for the same result."
     return sha256(json.dumps([[c.path, digest(c.before), digest(c.after)] for c in changes]).encode("utf-8", "surrogatepass")).hexdigest()
 
 # %% ../nbs/16b_previews.ipynb #ba034df0
 MOST_LINES = 200
 
-def render_changes(changes: Sequence[Change], redact: Callable[[str], str] = str, most: int = MOST_LINES) -> str:
+def render_changes(changes: Sequence[ForeseenChange], redact: Callable[[str], str] = str, most: int = MOST_LINES) -> str:
     "The difference that `changes` would make, for a person."
     if not changes: return "Nothing would change."
     told: list[str] = []
@@ -161,7 +161,7 @@ def _near(old: list[str], new: list[str], around: int = 60, most: int = 20_000) 
     for side in (old, new): yield side[max(0, start - around):len(side) - max(0, end - around)][:most]
 
 # %% ../nbs/16b_previews.ipynb #18016dca
-def _heading(change: Change, lines: Sequence[str]) -> str:
+def _heading(change: ForeseenChange, lines: Sequence[str]) -> str:
     if change.before is None: kind = " (a new file)"
     elif change.after is None: kind = " (the file goes)"
     else: kind = ""
@@ -220,7 +220,7 @@ def preview_of(agent, action: Action, signal: Signal, over: Mapping[str, bytes |
 @record
 class Foreseen:
     "What a call would change: the changes or a sentence about why there are none, the digest of the result, the moment that counts as now."
-    changes: tuple[Change, ...]
+    changes: tuple[ForeseenChange, ...]
     result: str
     moment: datetime
     problem: str = ""
@@ -274,13 +274,13 @@ async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -
     return Foreseen(changes, result_of(changes), moment)
 
 # %% ../nbs/16b_previews.ipynb #23e9c937
-def changes_in(wanted: Any, resolved: Mapping[str, Any]) -> tuple[Change, ...] | None:
+def changes_in(wanted: Any, resolved: Mapping[str, Any]) -> tuple[ForeseenChange, ...] | None:
     "What a body returned, as changes; `None` when that is something else. `ToolError` for an edit of something that it was not given."
     edits = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
     if not all(type(e) is FileEdit for e in edits): return None
     given = {id(r) for value in resolved.values() for r in (value if isinstance(value, tuple) else (value,))}
     if any(id(e.resource) not in given for e in edits): raise ToolError("It wants to edit a file that the gates did not open.")
-    return tuple(map(Change.of, edits))
+    return tuple(map(ForeseenChange.of, edits))
 
 # %% ../nbs/16b_previews.ipynb #27a01de9
 AT_HOME = frozenset((str(CLI), "tui"))

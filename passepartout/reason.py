@@ -25,7 +25,7 @@ from .context import log_about, turn_in
 from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PLAN, REASONED, REQUIRES_APPROVAL, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed,
                                    ApprovalRequired, Rejected, Signal, Verdict, pick)
 from .modelanswer import markdown_strip, message_action, parse_proposal, plist_keywords_normalize
-from .modelprompt import AGAIN, Step, own_words, seen_twice, system_prompt, user_prompt, what_came
+from .modelprompt import AGAIN, ProposedStep, own_words, seen_twice, system_prompt, user_prompt, what_came
 from .oneline import short_line
 from .tools import CALL_FORM, ToolError, tool_line
 from .verify import Judgement, cognitive_verify, consider, is_answer, judgement_record, normalise
@@ -148,7 +148,7 @@ def rejection_told(thought: Mapping, gate: str | None = None, tool: Any = None, 
 def went_on(turn: Any, signal: Signal, thought: Mapping, did: str = "") -> None:
     "Keep in `turn` what came of its last proposal, and that this one follows, which has the hash `did`."
     payload = signal.payload
-    if turn.proposed and pick(payload, "sensor") in (TOOL_OUTPUT, TOOL_ERROR): turn.steps = (*turn.steps, Step(own_words(turn.proposed), what_came(payload)))
+    if turn.proposed and pick(payload, "sensor") in (TOOL_OUTPUT, TOOL_ERROR): turn.steps = (*turn.steps, ProposedStep(own_words(turn.proposed), what_came(payload)))
     turn.proposed, turn.did = str(thought.get("proposal") or ""), (*turn.did[-1:], did)
 
 # %% ../nbs/16_reason.ipynb #273a3a11

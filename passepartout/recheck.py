@@ -16,14 +16,14 @@ from .conditions import PassepartoutError
 from .context import log_about
 from .limits import in_thread
 from .messages import ApprovalRequired, Signal, pick
-from .previews import Change, Foreseen, result_of
+from .previews import Foreseen, ForeseenChange, result_of
 from .uncovering import awakened, uncovered
 from .verify import Cleared
 
 # %% ../nbs/16bc_recheck.ipynb #aad7b983
 class NotAsShown(PassepartoutError):
     "An approved action would do something else than what was shown. `changes` are what it would do now; nothing was written."
-    def __init__(self, changes: tuple[Change, ...], moment: Any,
+    def __init__(self, changes: tuple[ForeseenChange, ...], moment: Any,
                  text: str = "What it would change is not what you were shown, so nothing was written."):
         super().__init__(text)
         self.changes, self.moment = changes, moment
@@ -34,7 +34,7 @@ class NotAsShown(PassepartoutError):
                 else ApprovalRequired(verdict.action, self.message, "act"))
 
 # %% ../nbs/16bc_recheck.ipynb #67b3b3c7
-def check_as_shown(agent, cleared: Cleared, changes: tuple[Change, ...]) -> None:
+def check_as_shown(agent, cleared: Cleared, changes: tuple[ForeseenChange, ...]) -> None:
     "`NotAsShown` when `cleared` was approved for another result than `changes`."
     if cleared.answer in (None, "typed", "used"): return
     result, moment = agent.shown_result(cleared)
@@ -48,7 +48,7 @@ async def ask_again(agent, signal: Signal, verdict: Any, error: NotAsShown) -> N
     return await agent.file_flight_plan(signal, error.asked(verdict), Foreseen(error.changes, result_of(error.changes), error.moment))
 
 # %% ../nbs/16bc_recheck.ipynb #91111fdb
-async def check_lasting(agent, cleared: Cleared, signal: Signal, changes: tuple[Change, ...]) -> None:
+async def check_lasting(agent, cleared: Cleared, signal: Signal, changes: tuple[ForeseenChange, ...]) -> None:
     "`NotAsShown` when something would come of `changes` that undo does not take back, and the person did not say so."
     if not (reasons := await lasting(agent, signal, changes)): return
     if (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed":
@@ -58,18 +58,18 @@ async def check_lasting(agent, cleared: Cleared, signal: Signal, changes: tuple[
     if answer is None or not result: raise NotAsShown(changes, moment, " ".join(reasons.values()))
     if result_of(changes) != result: raise NotAsShown(changes, moment)
 
-def carries(changes: tuple[Change, ...]) -> bool:
+def carries(changes: tuple[ForeseenChange, ...]) -> bool:
     "Does text go from one note into another, and both stay? The text of a note that gets another name was there before."
     return len(changes) > 1 and all(change.after is not None for change in changes)
 
 # %% ../nbs/16bc_recheck.ipynb #bbf0a1b9
-async def lasting(agent, signal: Signal, changes: tuple[Change, ...]) -> dict[str, str]:
+async def lasting(agent, signal: Signal, changes: tuple[ForeseenChange, ...]) -> dict[str, str]:
     "What would come of `changes` that undo does not take back, in sentences, by what it is: that it `uncovers` or `awakens` something."
     said, long = agent.words(signal), sum(len(c.before or b"") + len(c.after or b"") for c in changes) > 50_000
     return await in_thread(_lasting, agent, said, changes) if long else _lasting(agent, said, changes)
 
 # %% ../nbs/16bc_recheck.ipynb #8427fd20
-def _lasting(agent, said: Any, changes: tuple[Change, ...]) -> dict[str, str]:
+def _lasting(agent, said: Any, changes: tuple[ForeseenChange, ...]) -> dict[str, str]:
     where, reasons = " and ".join(c.path for c in changes), {}
     if found := uncovered(changes, getattr(agent.settings, "privacy_filter_tags", ())):
         reasons["uncovers"] = f"It would take the private mark off {counted(len(found), 'line')} in {where}: from then on any model may read them."

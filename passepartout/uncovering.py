@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .lazy import Regex
-from .previews import Change
+from .previews import ForeseenChange
 
 # %% ../nbs/16bb_uncovering.ipynb #45882276
-def uncovered(changes: Iterable[Change], tags: Sequence[str]) -> list[str]:
+def uncovered(changes: Iterable[ForeseenChange], tags: Sequence[str]) -> list[str]:
     "The lines that stood under a private tag, and would stand under none."
     from passepartout.toolbelt.reach import private_text
     changes = tuple(changes)
@@ -43,7 +43,7 @@ def _lines_by_privacy(path: str, data: bytes | None, tags: Sequence[str]) -> Ite
 _WORD = Regex(r"[^\W_]+")
 
 # %% ../nbs/16bb_uncovering.ipynb #41570869
-def quotes_private(values: Iterable[Any], changes: Iterable[Change], tags: Sequence[str], said: Callable[[str], bool]) -> bool:
+def quotes_private(values: Iterable[Any], changes: Iterable[ForeseenChange], tags: Sequence[str], said: Callable[[str], bool]) -> bool:
     "Is a text among `values`, or a step of a path of titles, taken from private lines of the files of `changes`, and was it not `said`?"
     from passepartout.toolbelt.reach import private_text
     changes = tuple(changes)
@@ -57,7 +57,7 @@ def quotes_private(values: Iterable[Any], changes: Iterable[Change], tags: Seque
 _COUNTED = Regex(r"^line \d+(: )?")
 
 # %% ../nbs/16bb_uncovering.ipynb #b2d8d5a9
-def awakened(changes: Iterable[Change], said: Callable[[str], bool]) -> list[tuple[str, str]]:
+def awakened(changes: Iterable[ForeseenChange], said: Callable[[str], bool]) -> list[tuple[str, str]]:
     "(file, what it is) for the things that the `changes` bring in, that a program would carry out, and that were not `said`."
     from passepartout.outline.live import new_orders
     return new_orders(((c.path, _text(c.before), _text(c.after)) for c in changes), said)

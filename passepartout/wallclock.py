@@ -11,7 +11,7 @@ __all__ = ['instant', 'ahead_of_utc', 'clock_case', 'clock_remark', 'clock_chang
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 
-from .agenda import Item, say_day
+from .agenda import AgendaItem, say_day
 
 # %% ../nbs/08ma_wallclock.ipynb #92d6fc52
 def instant(day: date, at: time, zone: tzinfo | None = None) -> datetime:
@@ -46,7 +46,7 @@ def clock_changes(day: date, zone: tzinfo | None = None) -> bool:
     except (OverflowError, ValueError): return False
 
 # %% ../nbs/08ma_wallclock.ipynb #2b8500af
-def clock_remarks(items: Iterable[Item], zone: tzinfo | None = None) -> list[str]:
+def clock_remarks(items: Iterable[AgendaItem], zone: tzinfo | None = None) -> list[str]:
     "The remarks on the times of agenda items, each once."
     timed = [(i.due, i.at) for i in items if i.at and i.day]
     nights = {day for day in {day for day, _ in timed} if clock_changes(day, zone)}

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from passepartout import filechanges
 from passepartout.conditions import PassepartoutError
-from passepartout.filechanges import Changes, FileChange
+from passepartout.filechanges import FileChange, FileChanges
 from passepartout.inichange import read_back, set_values, set_variables
 from passepartout.inifile import file_lines
 from waits import ON_TERMINAL, in_vain, status
@@ -168,7 +168,7 @@ def test_a_rename_that_fails_gives_back_the_one_before(tmp_path, monkeypatch):
         if len(calls) == 2: raise OSError(28, "No space left on device", new)
         return real(old, new)
     monkeypatch.setattr(filechanges.os, "replace", replace)
-    changes = Changes([FileChange(one, b"1", b"new"), FileChange(two, None, b"2")], [tmp_path / "folder"])
+    changes = FileChanges([FileChange(one, b"1", b"new"), FileChange(two, None, b"2")], [tmp_path / "folder"])
     with pytest.raises(PassepartoutError, match="as it was"): changes.write()
     assert sorted(each.name for each in tmp_path.iterdir()) == ["one"] and one.read_bytes() == b"1" and not changes.written
 
@@ -185,7 +185,7 @@ def test_ctrl_c_within_writing_comes_after_it(tmp_path, monkeypatch, other):
         time.sleep(0.05)
         return real(old, new)
     monkeypatch.setattr(filechanges.os, "replace", replace)
-    changes = Changes([FileChange(tmp_path / name, None, b"x") for name in ("a", "b", "c")])
+    changes = FileChanges([FileChange(tmp_path / name, None, b"x") for name in ("a", "b", "c")])
     try:
         with pytest.raises(KeyboardInterrupt): changes.write()
     finally: over.set(); helper.join(60)

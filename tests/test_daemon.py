@@ -13,7 +13,7 @@ from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
 from passepartout.diary import diary_of
-from passepartout.serving.pairing import Links
+from passepartout.serving.pairing import GatewayLinks
 from passepartout.serving.porter import Porter
 from passepartout.serving.guests import GuestLimits
 from passepartout.plist import read_plist, write_plist
@@ -778,7 +778,7 @@ async def test_who_has_said_everything_still_hears_the_answer(house):
 
 async def test_a_turn_counts_whoever_asked_for_it(house):
     daemon = await house()
-    links = Links(None)
+    links = GatewayLinks(None)
     assert links.bind("telegram", links.new_code("telegram"), "7", "7", "Ana")
     count = lambda status: daemon.gauges.counts["turns_total", status]
     async with TelegramServer("1:test") as server:

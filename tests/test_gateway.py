@@ -16,7 +16,7 @@ from passepartout.backends import register_backend
 from passepartout.desk import ACTIONS
 from passepartout.diary import diary_of
 from passepartout.serving.gateway import MOST_PIECES, GatewayFailed, pieces, units
-from passepartout.serving.pairing import Links
+from passepartout.serving.pairing import GatewayLinks
 from passepartout.serving.porter import Porter
 from passepartout.messages import PERSON
 from passepartout.plist import write_plist
@@ -42,7 +42,7 @@ class World:
         (self.tmp / "memex" / "inbox.org").write_text("* Roof\nAna mends it.\n* Doctor :@private:\nRest, she said.\n")
         self.server = await TelegramServer(TOKEN).__aenter__()
         self.agent = await Agent.boot(memex_dir=self.tmp / "memex", state_dir=self.tmp / "state", cache_dir=self.tmp / "cache", config_dir=self.tmp / "config", **self.overrides)
-        self.links = Links(self.agent.journal.path.with_name("gateways.sqlite"))
+        self.links = GatewayLinks(self.agent.journal.path.with_name("gateways.sqlite"))
         if self.linked: assert self.links.bind("telegram", self.links.new_code("telegram"), "7", "7", "Ana")
         self.logged = []
         self.start()
@@ -118,7 +118,7 @@ async def test_a_code_links_one_account_once_and_hostile_names_do_no_harm(tmp_pa
 
 async def test_an_old_code_is_none():
     now = [1000.0]
-    links = Links(None, lambda: now[0])
+    links = GatewayLinks(None, lambda: now[0])
     code = links.new_code("telegram")
     for at in (1601.0, 900.0):
         now[0] = at
@@ -128,7 +128,7 @@ async def test_an_old_code_is_none():
 def test_a_code_that_did_not_count_under_one_clock_does_not_count_under_the_next():
     now, year = [1_800_000_000.0], 365 * 86_400.0
     for jump in (-year, year):
-        links = Links(None, lambda: now[0])
+        links = GatewayLinks(None, lambda: now[0])
         code = links.new_code("telegram")
         for step in (jump, -jump):
             now[0] += step
@@ -138,7 +138,7 @@ def test_a_code_that_did_not_count_under_one_clock_does_not_count_under_the_next
 def test_no_message_is_taken_twice_because_a_clock_was_set(tmp_path):
     "The service was not told how far it was read, and sends them all again."
     now, numbers = [1_800_000_000.0], [*range(900)]
-    links = Links(tmp_path / "gateways.sqlite", lambda: now[0])
+    links = GatewayLinks(tmp_path / "gateways.sqlite", lambda: now[0])
     assert all(links.take("telegram 1", number, "") for number in numbers)
     for jump in (4e7, -8e7, 4e7):
         now[0] += jump
@@ -262,7 +262,7 @@ async def test_updates_come_again_and_are_not_begun_again(tmp_path):
 
 async def test_after_a_quiet_week_the_numbers_may_begin_anew():
     now = [1_000_000.0]
-    links = Links(None, lambda: now[0])
+    links = GatewayLinks(None, lambda: now[0])
     links.reached("telegram", 900_000_000)
     assert links.place("telegram") == 900_000_000
     now[0] += 7 * 86_400

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings as budget, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from conftest import examples
-from passepartout.changes import BUCKETS, Change, EMPTY, FEW, bucket, carry_over, ingest, next_state
+from passepartout.changes import BUCKETS, EMPTY, FEW, MemoryChange, bucket, carry_over, ingest, next_state
 from passepartout.conditions import PassepartoutError, PipelineError
 from passepartout.journal import Journal
 from passepartout.memory import Memory, MemoryConflict
@@ -201,14 +201,14 @@ def test_an_id_given_twice_is_found_in_one_look_through_the_outline():
 @given(shuffled, shuffled, shuffled, st.sampled_from(IDS))
 @budget(deadline=None, max_examples=examples(60))
 def test_writes_that_do_not_conflict_commute(base, one, two, parent):
-    start = Change(EMPTY)
+    start = MemoryChange(EMPTY)
     ingest(start, read_outline(base))
     state = next_state(start)
 
     def both(first, second):
         changes = []
         for outline, parent_id in (first, second):
-            changes.append(Change(state))
+            changes.append(MemoryChange(state))
             ingest(changes[-1], read_outline(outline, parent_id))
         return next_state(carry_over(changes[1], next_state(changes[0])))
 

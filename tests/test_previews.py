@@ -15,7 +15,7 @@ from passepartout.edits import EditFailed, FileEdit, apply_edit
 from passepartout.loop import loop_process
 from passepartout.messages import PERSON, Action, Rejected, Signal
 from passepartout.plist import write_plist
-from passepartout.previews import Change, Preview, foresee, hunks, render_changes, visible
+from passepartout.previews import ForeseenChange, Preview, foresee, hunks, render_changes, visible
 from passepartout.confinement.resources import resolve
 from passepartout.skills import Skill
 from passepartout.tools import Parameter, Tool, ToolResult, pure
@@ -300,11 +300,11 @@ def test_a_difference_leads_from_one_text_to_the_other(old, new, around):
 @pytest.mark.slow
 def test_large_texts_are_compared_in_time_and_shown_in_part():
     old = b"".join(b"line %d\n" % n for n in range(40_000))
-    assert render_changes([Change("a.txt", old, old.replace(b"line 37777\n", b"other\n"))]).split("\n")[1:7] == ["@@ -37775,7 +37775,7 @@", " line 37774", " line 37775", " line 37776", "-line 37777", "+other"]
+    assert render_changes([ForeseenChange("a.txt", old, old.replace(b"line 37777\n", b"other\n"))]).split("\n")[1:7] == ["@@ -37775,7 +37775,7 @@", " line 37774", " line 37775", " line 37776", "-line 37777", "+other"]
     for new in (b"x\n" * 40_000, old[::-1], b""):
-        text = render_changes([Change("a.txt", old, new)])
+        text = render_changes([ForeseenChange("a.txt", old, new)])
         assert text.count("\n") < 210 and "not shown" in text
-    assert len(render_changes([Change("a.txt", b"x" * 5_000_000, b"y" * 5_000_000)])) < 2_000
+    assert len(render_changes([ForeseenChange("a.txt", b"x" * 5_000_000, b"y" * 5_000_000)])) < 2_000
 
 
 def test_an_argument_is_shown_as_the_text_that_it_is():

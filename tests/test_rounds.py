@@ -15,7 +15,7 @@ from passepartout.gates.provenance import calls_in
 from passepartout.labels import Value
 from passepartout.messages import TOOL_ERROR, TOOL_OUTPUT, TOOLS, Action
 from passepartout.plans.planvalues import in_full
-from passepartout.modelprompt import MOST_TOLD, MOST_WORDS, Step, seen_twice, told_steps
+from passepartout.modelprompt import MOST_TOLD, MOST_WORDS, ProposedStep, seen_twice, told_steps
 from passepartout.tools import Effects, Tool, ToolError, ToolResult
 
 
@@ -106,7 +106,7 @@ async def test_who_proposes_the_same_again_and_again_is_told_and_the_person_gets
 
 def test_as_long_as_something_else_comes_of_it_nothing_was_seen_twice():
     came = lambda told, sensor=TOOL_OUTPUT: {"sensor": sensor, "tool": "wait", "content": told}
-    turn = SimpleNamespace(did=("a", "a"), steps=(Step("wait", "Tool wait returned:\n1 litre"),))
+    turn = SimpleNamespace(did=("a", "a"), steps=(ProposedStep("wait", "Tool wait returned:\n1 litre"),))
     assert seen_twice(turn, came("1 litre")) and not seen_twice(turn, came("2 litres"))
     for did in ((), ("a",), ("b", "a")): assert not seen_twice(SimpleNamespace(did=did, steps=turn.steps), came("1 litre"))
     assert not seen_twice(None, came("1 litre")) and not seen_twice(turn, came("1 litre", TOOL_ERROR))
@@ -156,7 +156,7 @@ async def test_nobody_from_outside_speaks_for_the_model(asked):
 @given(st.lists(st.text(max_size=400), max_size=12), st.integers(0, 2000))
 @settings(deadline=None, max_examples=examples(200))
 def test_older_results_keep_within_their_room_and_none_is_left_out(came, most):
-    told = told_steps([Step(f"proposal {n}", text) for n, text in enumerate(came)], most)
+    told = told_steps([ProposedStep(f"proposal {n}", text) for n, text in enumerate(came)], most)
     assert [told.index(f"You proposed: proposal {n}\n") for n in range(len(came))] == sorted(told.index(f"You proposed: proposal {n}\n") for n in range(len(came)))
     assert len(told) <= most + len(came) * 250
     if came and len(came[-1]) <= most // 2: assert told.endswith(came[-1] + "\n\n")

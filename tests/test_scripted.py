@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import passepartout
 from passepartout.plist import read_plist
-from passepartout.providers.scripted import MOST_SCRIPT, ScriptError, Step, load_script, make_scripted, read_script
+from passepartout.providers.scripted import MOST_SCRIPT, ScriptError, ScriptedStep, load_script, make_scripted, read_script
 
 SAMPLE = Path(passepartout.__file__).parent / "sample"
 asked = lambda sensor: SimpleNamespace(payload={"sensor": sensor})
@@ -29,7 +29,7 @@ def test_any_text_is_a_script_or_a_sentence(text):
 
 
 def test_windows_line_ends_a_byte_order_mark_and_comments_inside():
-    assert read_script("\ufeff;; hello\r\n!sleep 0.5\r\n(:A\r\n;; between\r\n 1)\r\n---\r\n!error\r\n") == (Step("(:A\n 1)", None, 0.5), Step("", "the provider failed"))
+    assert read_script("\ufeff;; hello\r\n!sleep 0.5\r\n(:A\r\n;; between\r\n 1)\r\n---\r\n!error\r\n") == (ScriptedStep("(:A\n 1)", None, 0.5), ScriptedStep("", "the provider failed"))
 
 
 def test_a_pause_does_not_hold_up_others():

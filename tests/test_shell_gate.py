@@ -14,7 +14,7 @@ from passepartout.confinement.resources import Root
 from passepartout.shell.harm import ASK, CONFIRM, DENY, READ
 from passepartout.shell import past
 from passepartout.shell.judge import judge_command
-from passepartout.shell.places import Places
+from passepartout.shell.places import ShellPlaces
 from passepartout.shell.sandbox import environment, find_bubblewrap
 from passepartout.shell.installed import pinned
 from passepartout.shell.values import _awk, _sed
@@ -88,7 +88,7 @@ def test_without_a_tree_a_text_means_what_it_means_with_one():
     for _ in range(12_000):
         text = "".join(made.choice(SPLIT) + made.choice(("", " ", " ")) for _ in range(made.randint(1, 8))).strip(" \t\n")
         if (plain := plain_script(text)) is None: continue
-        reader = CommandReader(text.encode(), Places([]), {})
+        reader = CommandReader(text.encode(), ShellPlaces([]), {})
         try:
             _statements(reader, tree_of(reader.source).children)
             all_used(reader)
@@ -107,7 +107,7 @@ SCRIPTS = st.lists(st.tuples(COMMAND, st.sampled_from(["; ", " && ", "\n", " || 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(SCRIPTS)
 def test_a_script_runs_the_argument_vectors_that_bash_would_run(tmp_path, text):
-    try: script = read_script(text, Places([]), {})
+    try: script = read_script(text, ShellPlaces([]), {})
     except Impure: return
     log = tmp_path / "log"
     log.write_bytes(b"")
@@ -142,11 +142,11 @@ def test_any_text_gets_a_verdict(tmp_path_factory, text):
 @pytest.mark.parametrize("text, words", [
     ("true && show x | cat > f", ["cat"]), ("a; b >f c", ["b", "c"]), ("cat <<'E'\n$x `id`\nE", ["cat"]), ("cat <<-E\n\tx\n\tE", ["cat"]), ("[ -f a -a ! -d b ]", ["[", "-f", "a", "-a", "!", "-d", "b", "]"]), ("a |& b", ["b"])])
 def test_corners_of_the_grammar(text, words):
-    assert list(read_script(text, Places([]), {}).commands())[-1].argv == tuple(words)
+    assert list(read_script(text, ShellPlaces([]), {}).commands())[-1].argv == tuple(words)
 
 
 def test_redirections_are_those_of_bash():
-    command = list(read_script("cat <<'E' >>o 2>&1\n$x\nE", Places([]), {}).commands())[0]
+    command = list(read_script("cat <<'E' >>o 2>&1\n$x\nE", ShellPlaces([]), {}).commands())[0]
     assert command.redirects == (Redirect(0, "text", "$x\n"), Redirect(1, "append", "o"), Redirect(2, "dup", 1))
 
 

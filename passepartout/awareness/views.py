@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
-from ..agenda import Facts, Item, agenda, display_title, is_habit, live_dates, node_facts
+from ..agenda import AgendaItem, Facts, agenda, display_title, is_habit, live_dates, node_facts
 from ..org import Outline, shown_tags
 from ..outline.timestamps import Stamp
 
@@ -31,19 +31,19 @@ def month(day: date) -> tuple[date, date]:
     return day.replace(day=1), following - timedelta(1)
 
 # %% ../../nbs/awareness/08m_views.ipynb #08af31a6
-def open_items(outlines: Iterable[Outline]) -> list[Item]:
+def open_items(outlines: Iterable[Outline]) -> list[AgendaItem]:
     "The open tasks of all files: those with a date first, by date; then by priority and place."
     items = []
     for outline in outlines: items += outline.derived("open items", open_in)
     return sorted(items, key=open_key)
 
 # %% ../../nbs/awareness/08m_views.ipynb #1c0dbebb
-def open_key(item: Item) -> tuple:
+def open_key(item: AgendaItem) -> tuple:
     "The order of open tasks: dated ones first, then by priority and place."
     return item.day is None, item.day or date.max, item.priority or "B", item.file, item.line
 
 # %% ../../nbs/awareness/08m_views.ipynb #32b5ee6f
-def open_in(outline: Outline) -> list[Item]:
+def open_in(outline: Outline) -> list[AgendaItem]:
     "The open tasks of one file, in the order of the text."
     dates: dict[int, tuple[bool, Stamp]] = {}
     for stamp, node in live_dates(outline): sooner(dates, node.index, is_habit(stamp, node), stamp)
@@ -57,29 +57,29 @@ def sooner(dates: dict[int, tuple[bool, Stamp]], node: int, habit: bool, stamp: 
     if known is None or (not habit, stamp.day) < (not known[0], known[1].day): dates[node] = habit, stamp
 
 # %% ../../nbs/awareness/08m_views.ipynb #028c6e6a
-def open_item(facts: Facts, habit: bool, stamp: Stamp | None) -> Item:
+def open_item(facts: Facts, habit: bool, stamp: Stamp | None) -> AgendaItem:
     "A task as an item. Without a date its kind is \"task\"."
     kind = "task" if stamp is None else "event" if stamp.kind == "plain" else stamp.kind
-    return Item(stamp and stamp.day, kind, 0, stamp and stamp.at, stamp and stamp.until, None, *facts,
+    return AgendaItem(stamp and stamp.day, kind, 0, stamp and stamp.at, stamp and stamp.until, None, *facts,
                 stamp is not None and stamp.repeat is not None, habit)
 
 # %% ../../nbs/awareness/08m_views.ipynb #f6a53fc7
 WAITING = frozenset(("WAITING", "WAIT", "WARTEN", "WARTET", "WARTE", "HOLD", "ON-HOLD", "BLOCKED", "DELEGATED"))
 
-def waiting(items: Iterable[Item], states: Iterable[str] = WAITING) -> list[Item]:
+def waiting(items: Iterable[AgendaItem], states: Iterable[str] = WAITING) -> list[AgendaItem]:
     "The items that wait for somebody, by their state or by a tag of that name, in any case."
     names = {name.casefold() for name in states}
     return [i for i in items if (i.keyword or "").casefold() in names or any(tag.lstrip("@").casefold() in names for tag in i.tags)]
 
 # %% ../../nbs/awareness/08m_views.ipynb #1174d7df
-def unscheduled(items: Iterable[Item]) -> list[Item]:
+def unscheduled(items: Iterable[AgendaItem]) -> list[AgendaItem]:
     "The tasks without a date that are not waiting for anything."
     items = list(items)
     waits = {(i.file, i.line) for i in waiting(items)}
     return [i for i in items if i.day is None and (i.file, i.line) not in waits]
 
 # %% ../../nbs/awareness/08m_views.ipynb #a843c91c
-Projects = Callable[[Item], tuple[str, int] | None]        # item -> (name, line) of the file or heading that it is a part of
+Projects = Callable[[AgendaItem], tuple[str, int] | None]        # item -> (name, line) of the file or heading that it is a part of
 
 def is_project(keyword: str | None, tags: Iterable[str]) -> bool:
     "Whether a heading is one that tasks below it are a part of."
@@ -89,7 +89,7 @@ def is_project(keyword: str | None, tags: Iterable[str]) -> bool:
 def projects_in(outlines: Iterable[Outline]) -> Projects:
     "The function that finds the project of an item in these outlines."
     files = {o.file: o for o in outlines}
-    def project_of(item: Item) -> tuple[str, int] | None:
+    def project_of(item: AgendaItem) -> tuple[str, int] | None:
         if not (outline := files.get(item.file)): return None
         above = outline.lineage(outline.nodes[bisect_right(outline.nodes, item.line, key=lambda n: n.line) - 1])[:-1]
         node = next((n for n in reversed(above) if is_project(n.keyword, n.tags)), outline.nodes[0])
@@ -97,9 +97,9 @@ def projects_in(outlines: Iterable[Outline]) -> Projects:
     return project_of
 
 # %% ../../nbs/awareness/08m_views.ipynb #33e2abed
-def by_project(items: Iterable[Item], project_of: Projects) -> dict[str, list[Item]]:
+def by_project(items: Iterable[AgendaItem], project_of: Projects) -> dict[str, list[AgendaItem]]:
     "Name of the project → its items. Names are those of the first file or heading that has them, with the file where two are alike."
-    found: dict[str, list[Item]] = {}
+    found: dict[str, list[AgendaItem]] = {}
     names: dict[str, tuple[str, int]] = {}
     for item in items:
         if (project := project_of(item)) is None: continue
@@ -109,15 +109,15 @@ def by_project(items: Iterable[Item], project_of: Projects) -> dict[str, list[It
     return found
 
 # %% ../../nbs/awareness/08m_views.ipynb #13e0f118
-def by_tag(items: Iterable[Item]) -> dict[str, list[Item]]:
+def by_tag(items: Iterable[AgendaItem]) -> dict[str, list[AgendaItem]]:
     "Tag → items that have it or are below it, by name; those without a tag under the empty name, at the end."
-    found: dict[str, list[Item]] = {}
+    found: dict[str, list[AgendaItem]] = {}
     for item in items:
         for tag in shown_tags(item.tags) or ("",): found.setdefault(tag, []).append(item)
     return {tag: found[tag] for tag in sorted(found, key=lambda t: (not t, t.casefold(), t))}
 
 # %% ../../nbs/awareness/08m_views.ipynb #1c1d4e0f
-def say_task(item: Item) -> str:
+def say_task(item: AgendaItem) -> str:
     "One task as one line: what, when, where."
     when = {"deadline": ", was due " if item.days < 0 else ", due ",
             "scheduled": ", was planned for " if item.days < 0 else ", planned for ", "event": ", on "}.get(item.kind, "")
@@ -125,7 +125,7 @@ def say_task(item: Item) -> str:
     return f"  {item.headline}{when}  ({item.file}:{item.line})"
 
 # %% ../../nbs/awareness/08m_views.ipynb #759231e0
-def render_groups(groups: Mapping[str, Sequence[Item]], *, each: int = 8, most: int = 100, nothing: str = "Nothing is open.") -> str:
+def render_groups(groups: Mapping[str, Sequence[AgendaItem]], *, each: int = 8, most: int = 100, nothing: str = "Nothing is open.") -> str:
     "Groups of items as text: at most `each` of a group and `most` altogether."
     lines, left = [], most
     for name, items in groups.items():
@@ -145,7 +145,7 @@ VIEWS: Mapping[str, str] = {"waiting": "what waits for somebody", "unscheduled":
 NOTHING: Mapping[str, str] = {"waiting": "Nothing waits for somebody.", "unscheduled": "Every open task has a date.", "overdue": "Nothing is overdue.",
                               "habits": "No open task is a habit: one that repeats and has the property STYLE, habit.", "repeating": "No open task repeats."}
 
-def arrange(name: str, items: Sequence[Item], late: Iterable[Item], project_of: Projects) -> tuple[dict[str, list[Item]], str]:
+def arrange(name: str, items: Sequence[AgendaItem], late: Iterable[AgendaItem], project_of: Projects) -> tuple[dict[str, list[AgendaItem]], str]:
     "(groups, text) of one of `VIEWS` from open tasks, today's agenda and projects. Raises KeyError for another name."
     title = VIEWS[name]
     lists = {"waiting": waiting, "unscheduled": unscheduled, "habits": lambda items: [i for i in items if i.habit],
@@ -156,7 +156,7 @@ def arrange(name: str, items: Sequence[Item], late: Iterable[Item], project_of: 
     return groups, render_groups(groups, each=8 if len(groups) > 1 else 50, nothing=NOTHING.get(name, "Nothing is open."))
 
 # %% ../../nbs/awareness/08m_views.ipynb #7f3bdd49
-def view(name: str, outlines: Sequence[Outline], today: date | None = None) -> tuple[dict[str, list[Item]], str]:
+def view(name: str, outlines: Sequence[Outline], today: date | None = None) -> tuple[dict[str, list[AgendaItem]], str]:
     "(groups, text) of one of `VIEWS`, as seen on `today`. Raises KeyError for another name."
     today = today or date.today()
     return arrange(name, open_items(outlines), agenda(outlines, today, today, today) if name == "overdue" else (), projects_in(outlines))

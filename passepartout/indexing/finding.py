@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 
-from ..agenda import Facts, Item, check_range, dates_its_line, first_title, foremost, listed, make_item, sort_key
+from ..agenda import AgendaItem, Facts, check_range, dates_its_line, first_title, foremost, listed, make_item, sort_key
 from ..conditions import PassepartoutError
 from .entries import HABIT, LIVE, ONCE, OPEN, OUT_OF_SIGHT, hidden_of, index_words, read_expression, read_stamp
 from .database import Contradiction
@@ -197,7 +197,7 @@ GROUPS = ("repeat IS NULL AND kind IN (0, 1) AND day BETWEEN :start AND :end",
 
 # %% ../../nbs/indexing/08j_finding.ipynb #64f8cbd3
 def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: int = 14, folder: str = ".", most: int | None = None,
-                   private: Sequence[str] = ()) -> list[Item]:
+                   private: Sequence[str] = ()) -> list[AgendaItem]:
     """What `agenda.agenda` lists, from the index. Items that are not among the `foremost` have no title, tags and headings, unless one of the tags
     `private` applies to them. `PassepartoutError` for a range that is not a range."""
     check_range(start, end)
@@ -212,7 +212,7 @@ def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: i
     return index.reading(look)
 
 # %% ../../nbs/indexing/08j_finding.ipynb #055809d9
-def items_of(index: Index, rows: Iterable[tuple], start: date, end: date, today: date, warn: int) -> Iterator[tuple[Item, int, int, int]]:
+def items_of(index: Index, rows: Iterable[tuple], start: date, end: date, today: date, warn: int) -> Iterator[tuple[AgendaItem, int, int, int]]:
     "(item, number, file and place of its heading) for each time that one of the dates is listed, without titles."
     files = index.files()
     for stamp, id, file, place, line, keyword, priority, live in rows:
@@ -239,7 +239,7 @@ def date_rows(index: Index, start: date, end: date, today: date, warn: int, fold
     return [(read_stamp(*row[:9]), *row[9:]) for row in dates] + [(read_expression(*row[:6]), *row[6:], LIVE) for row in expressions]
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d640c251
-def full_item(item: Item, above: Sequence[tuple[str, str]]) -> Item:
+def full_item(item: AgendaItem, above: Sequence[tuple[str, str]]) -> AgendaItem:
     "The item with title, tags and headings, from its lineage."
     title = item.title or first_title((title for title, _ in reversed(above)), item.file)
     return item._replace(title=title, tags=own_tags(above), path=tuple([plain_text(t) for t, _ in above[1:None if item.title else -1]]))
@@ -267,7 +267,7 @@ def tags_indexed(index: Index, folder: str = ".") -> list[tuple[str, tuple[str, 
     return sorted((file, tuple(tags.split())) for file, tags in rows)
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d7d54b6f
-def open_indexed(index: Index, folder: str = ".") -> tuple[list[Item], Projects]:
+def open_indexed(index: Index, folder: str = ".") -> tuple[list[AgendaItem], Projects]:
     "What `views.open_items` and `views.projects_in` give, from the index."
     def look():
         inside, values = ("", ()) if folder in (".", "") else ("WHERE f.path = ? OR f.path >= ? AND f.path < ?",
@@ -320,11 +320,11 @@ class IndexedNotes:
         "The hits for a query."
         return find_indexed(self.index, query, limit=limit, now=now, today=today, folder=self.folder, private=private)
 
-    def agenda(self, first: date, last: date, today: date, most: int, private: Sequence[str] = ()) -> list[Item]:
+    def agenda(self, first: date, last: date, today: date, most: int, private: Sequence[str] = ()) -> list[AgendaItem]:
         "The items of a range of days; those that are not among the `foremost` without title, unless they are private."
         return agenda_indexed(self.index, first, last, today, folder=self.folder, most=most, private=private)
 
-    def view(self, name: str, today: date) -> tuple[dict[str, list[Item]], str]:
+    def view(self, name: str, today: date) -> tuple[dict[str, list[AgendaItem]], str]:
         "(groups, text) of one of `views.VIEWS`."
         items, project_of = open_indexed(self.index, self.folder)
         return arrange(name, items, agenda_indexed(self.index, today, today, today, folder=self.folder) if name == "overdue" else (),

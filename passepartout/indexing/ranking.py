@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from math import log2
 
 from .entries import ASCII, DONE, OPEN, OUT_OF_SIGHT, TEMPLATE, index_words, link_names, names_called
-from .index import Index, Links
+from .index import Index, LinkCounts
 from ..org import plain_text
 from .query import NODE, IndexQuestion, occurs
 from ..tuples import NamedTuple
@@ -174,7 +174,7 @@ class RankedRow(NamedTuple):
     section: Candidate
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #d7680dae
-def within_reach(rows: Sequence[RankedRow], links: Links, limit: int) -> tuple[list[RankedRow], list[RankedRow]]:
+def within_reach(rows: Sequence[RankedRow], links: LinkCounts, limit: int) -> tuple[list[RankedRow], list[RankedRow]]:
     "(those that may be among the first `limit` when links are counted, all others) of rows in order."
     if limit >= len(rows): return list(rows), []
     bar, near, far = rows[max(0, limit - 1)].below, [], []
@@ -183,7 +183,7 @@ def within_reach(rows: Sequence[RankedRow], links: Links, limit: int) -> tuple[l
     return near, far
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #616684ae
-def with_links(index: Index, rows: Sequence[RankedRow], links: Links) -> list[RankedRow]:
+def with_links(index: Index, rows: Sequence[RankedRow], links: LinkCounts) -> list[RankedRow]:
     "The rows with the points for links, in order."
     asked = json.dumps([row.section.id for row in rows if (links.heading if row.place else links.file)])
     names = {id: (ident, title, folded)
@@ -195,7 +195,7 @@ def with_links(index: Index, rows: Sequence[RankedRow], links: Links) -> list[Ra
     return sorted(map(lifted, rows))
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #59edeca2
-def count_for(links: Links, row: RankedRow, ident: str, title: str, folded: str | None) -> int:
+def count_for(links: LinkCounts, row: RankedRow, ident: str, title: str, folded: str | None) -> int:
     "How many links lead to a section."
     if not row.place: return sum([links.counts.get(name, 0) for name in link_names(title, ident, row.path)])
     words = title_words(Candidate(0, 0, 0, 0, title, "", folded))[1:-1]

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/outline/links.html.md"""
 
 # %% auto #0
 __all__ = ['KINDS', 'SCHEME', 'ESCAPED', 'ORG', 'MARKDOWN', 'CAPTION', 'DEFINED', 'COOKIES', 'ANCHORED', 'TARGET', 'SLUG', 'LINE',
-           'Link', 'read_target', 'split_option', 'read_address', 'trim', 'is_remark', 'links', 'org_link',
+           'NoteLink', 'read_target', 'split_option', 'read_address', 'trim', 'is_remark', 'links', 'org_link',
            'plain_address', 'markdown_link', 'fold', 'link_definitions', 'all_links', 'slug', 'named', 'add_targets',
            'find_in', 'node_at_line', 'Named', 'Placed', 'is_shortest', 'LinkTargets', 'within', 'file_names', 'ends',
            'steps', 'backlinks']
@@ -25,7 +25,7 @@ from ..records import record
 
 # %% ../../nbs/outline/08k_links.ipynb #257a421a
 @record
-class Link:
+class NoteLink:
     "One link as it was written."
     kind: str                     # see the table
     target: str                   # address, path, ID or title, without the name of its kind
@@ -102,7 +102,7 @@ def is_remark(text: str, at: int) -> bool:
     return QUOTED_LINE.match(text, at) is not None and CAPTION.match(text, at) is None
 
 # %% ../../nbs/outline/08k_links.ipynb #0f3df4a5
-def links(outline: Outline, node: Node) -> list[Link]:
+def links(outline: Outline, node: Node) -> list[NoteLink]:
     "The links in the own text of `node`, heading and drawer included, in the order of the text."
     text, org, found = outline.text, outline.format == "org", []
     pattern, make = (ORG, org_link) if org else (MARKDOWN, markdown_link)
@@ -115,7 +115,7 @@ def links(outline: Outline, node: Node) -> list[Link]:
             counted = m.start()
             if m["code"] or comment or outline.dead and inside(outline.dead, counted) or not (facts := make(outline, m)): continue
             (kind, target, option), label, end, embed = facts
-            found.append(Link(kind, target, option, label, node.index, m.start(), end, line, embed))
+            found.append(NoteLink(kind, target, option, label, node.index, m.start(), end, line, embed))
     return found
 
 # %% ../../nbs/outline/08k_links.ipynb #3baa1fd7
@@ -160,7 +160,7 @@ def link_definitions(outline: Outline) -> dict[str, str]:
     return found
 
 # %% ../../nbs/outline/08k_links.ipynb #2d58ec24
-def all_links(outline: Outline) -> tuple[Link, ...]:
+def all_links(outline: Outline) -> tuple[NoteLink, ...]:
     "Every link of a file, in the order of the nodes; read once."
     return outline.derived("links", lambda o: tuple([link for node in o.nodes for link in links(o, node)]))
 
@@ -278,7 +278,7 @@ def is_shortest(outline: Outline, path: str) -> bool:
 # %% ../../nbs/outline/08k_links.ipynb #603edcc7
 class LinkTargets(Placed):
     "A set of outlines, and what links in them lead to."
-    def resolve(self, outline: Outline, link: Link) -> tuple[Outline, Node] | None:
+    def resolve(self, outline: Outline, link: NoteLink) -> tuple[Outline, Node] | None:
         "The section that `link` in `outline` leads to; None when it is not among the notes."
         if link.kind == "id": return self.by_id(outline, link.target, link.option)
         if link.kind in ("custom-id", "heading"): return within(outline, {"custom-id": "#", "heading": "*"}[link.kind] + link.target)

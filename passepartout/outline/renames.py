@@ -15,12 +15,12 @@ from urllib.parse import quote
 
 from ..lazy import Regex
 from ..org import Node, Outline, inside, parse_org
-from .links import DEFINED, MARKDOWN, ORG, Link, all_links, ends, find_in, fold, is_shortest, read_address, steps
+from .links import DEFINED, MARKDOWN, ORG, NoteLink, all_links, ends, find_in, fold, is_shortest, read_address, steps
 from .markdown import parse_markdown
 from .rewrite import RewriteError
 
 # %% ../../nbs/outline/08l_renames.ipynb #fc8d1599
-def leads(outline: Outline, link: Link, file: str, paths: Sequence[str] = ()) -> bool:
+def leads(outline: Outline, link: NoteLink, file: str, paths: Sequence[str] = ()) -> bool:
     "Whether a link in `outline` leads to `file` by the name of the file. `paths`: all files, among which a bare name may mean another one."
     if link.kind == "file":
         path = link.target.replace("\\", "/")
@@ -45,7 +45,7 @@ def nearest(outline: Outline, name: str, file: str, paths: Sequence[str]) -> boo
 # %% ../../nbs/outline/08l_renames.ipynb #86096b7d
 _FILE = Regex(r"file(?:\+\w+)?:(?://)?", re.I)
 
-def path_span(outline: Outline, link: Link) -> tuple[int, int] | None:
+def path_span(outline: Outline, link: NoteLink) -> tuple[int, int] | None:
     "Where the path of a link begins and ends in the text; `None` for one whose address is defined elsewhere."
     found = (ORG if outline.format == "org" else MARKDOWN).match(outline.text, link.start)
     group = next((name for name in ("wiki", "target", "angle", "bare") if name in found.groupdict() and found[name]), None)
@@ -59,7 +59,7 @@ def path_span(outline: Outline, link: Link) -> tuple[int, int] | None:
 # %% ../../nbs/outline/08l_renames.ipynb #76702e50
 _NAMED_FILE = Regex(r"^[ \t]*#\+(?:include|setupfile|archive):[ \t]*(?:\"(?P<quoted>[^\"\n]+)\"|(?P<bare>[^\s\"]+))", re.I | re.M)
 
-def named_files(outline: Outline) -> list[tuple[Link, int, int]]:
+def named_files(outline: Outline) -> list[tuple[NoteLink, int, int]]:
     "The files that settings of an Org file name, each as a link, with the place of its path."
     found = []
     for each in _NAMED_FILE.finditer(outline.text):
@@ -69,22 +69,22 @@ def named_files(outline: Outline) -> list[tuple[Link, int, int]]:
         start = each.start(group) + (scheme.end() if scheme else 0)
         path = path[scheme.end():] if scheme else path
         if not path or "%" in path or "://" in path or inside(outline.dead, each.start()): continue
-        found.append((Link("file", path, option, None, 0, each.start(), each.end(), 0), start, start + len(path)))
+        found.append((NoteLink("file", path, option, None, 0, each.start(), each.end(), 0), start, start + len(path)))
     return found
 
 # %% ../../nbs/outline/08l_renames.ipynb #226a5324
-def spans(outline: Outline) -> list[tuple[Link, int, int]]:
+def spans(outline: Outline) -> list[tuple[NoteLink, int, int]]:
     "Each link by a path or a name, with the place of that in the text; definitions of addresses and files that settings name too."
     found = [(link, *span) for link in all_links(outline) if link.kind in ("file", "wiki", "text") and (span := path_span(outline, link))]
     if outline.format == "org": return [*found, *named_files(outline)]
     for each in DEFINED.finditer(outline.text):
         kind, target, option = read_address(each[2])
         if kind == "file" and not inside(outline.dead, each.start()):
-            found.append((Link(kind, target, option, None, 0, each.start(), each.end(), 0), each.start(2), each.start(2) + len(each[2].partition("#")[0])))
+            found.append((NoteLink(kind, target, option, None, 0, each.start(), each.end(), 0), each.start(2), each.start(2) + len(each[2].partition("#")[0])))
     return found
 
 # %% ../../nbs/outline/08l_renames.ipynb #b82f9917
-def written(outline: Outline, link: Link, raw: str, before: str, file: str, new: str, paths: Sequence[str], beside_it: bool = False) -> str:
+def written(outline: Outline, link: NoteLink, raw: str, before: str, file: str, new: str, paths: Sequence[str], beside_it: bool = False) -> str:
     "The path to `new` for a link whose path `raw` led to `file`, in a note whose name is `outline.file`; `before` is the sign in front of it. `beside_it`: it was a path from the folder of the note."
     if link.kind in ("wiki", "text"): return _by_shortest(raw, file, new, paths)
     if raw[:1] in ("/", "~"): return raw[:-len(file)] + new

@@ -19,7 +19,7 @@ from typing import Any
 from ..labels import SENDER, SURE
 from ..frozen import field_name
 from ..plan import Plan
-from .planforms import Node, first_of_else
+from .planforms import PlanNode, first_of_else
 from ..records import record
 from ..tools import ToolRegistry
 
@@ -104,12 +104,12 @@ Names = Mapping[str, Told]
 def told_of(node: Any, names: Names) -> Told:
     "What can be said of the value of an expression."
     if isinstance(node, tuple): return made_of(told_of(each, names) for each in node)
-    if not isinstance(node, Node) or node.head == "literal": return Told()
+    if not isinstance(node, PlanNode) or node.head == "literal": return Told()
     if (known := TOLD.get(node.head)) is not None: return known(node, names)
-    return made_of(told_of(part, names) for part in node.parts.values() if isinstance(part, (Node, tuple)))
+    return made_of(told_of(part, names) for part in node.parts.values() if isinstance(part, (PlanNode, tuple)))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #25349de1
-def decided(node: Node, names: Names) -> tuple[str, ...]:
+def decided(node: PlanNode, names: Names) -> tuple[str, ...]:
     "The free text that decides whether a condition holds."
     if node.head == "not": return decided(node["not"], names)
     if node.head != "is": return several(*[decided(each, names) for each in node[node.head]])
@@ -117,33 +117,33 @@ def decided(node: Node, names: Names) -> tuple[str, ...]:
     return several(*map(free, sides), *map(chosen_of, sides))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #2f3df718
-def picked(node: Node, names: Names) -> Told:
+def picked(node: PlanNode, names: Names) -> Told:
     "What `where` leaves: chosen by the field that it looks at, and by what that is compared with."
     whole, to = told_of(node["of"], names), told_of(node["to"], names)
     looked = field_of(item_of(whole), node["where"])
     return Told(item=item_of(whole), chosen=several(free(looked), chosen_of(looked), free(to), chosen_of(to)))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #063d1a26
-def in_order(node: Node, names: Names) -> Told:
+def in_order(node: PlanNode, names: Names) -> Told:
     "A sorted list: its order tells what was compared."
     whole = told_of(node["of"], names)
     key = field_of(item_of(whole), node["sort"])
     return Told(item=item_of(whole), chosen=several(kept_of(whole), free(key), chosen_of(key)))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #97f0271d
-def one_of(node: Node, names: Names) -> Told:
+def one_of(node: PlanNode, names: Names) -> Told:
     "Which of the two it is was decided by the condition."
     either = alike([told_of(node["then"], names), told_of(node["else"], names)])
     return replace(either, chosen=several(either.chosen, decided(node["choose"], names)))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #a3df84c9
-def left_over(node: Node, names: Names) -> Told:
+def left_over(node: PlanNode, names: Names) -> Told:
     "What is left of a list without those of another."
     whole, dropped = told_of(node["of"], names), told_of(node["without"], names)
     return Told(item=item_of(whole), chosen=several(kept_of(whole), chosen_of(whole), chosen_of(dropped), free(whole), free(dropped)))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #207236dd
-def by_count(node: Node, names: Names) -> Told:
+def by_count(node: PlanNode, names: Names) -> Told:
     "The most frequent ones: their choice tells what is in the list."
     whole = told_of(node["common"], names)
     return Told(item=item_of(whole), chosen=several(kept_of(whole), chosen_of(whole), free(whole)))
@@ -155,27 +155,27 @@ def joined_lists(node: Any, names: Names) -> Told:
     return Told(item=alike(map(item_of, lists)), chosen=several(*map(kept_of, lists)))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #432358d0
-def flattened(node: Node, names: Names) -> Told:
+def flattened(node: PlanNode, names: Names) -> Told:
     "A list of lists as one list."
     whole = told_of(node["flat"], names)
     return Told(item=item_of(item_of(whole)), chosen=several(kept_of(whole), kept_of(item_of(whole))))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #c72582cd
-def names_in(node: Node, names: Names) -> Told:
+def names_in(node: PlanNode, names: Names) -> Told:
     "The names of fields, which say something unless they are known beforehand."
     whole = told_of(node["keys"], names)
     known = isinstance(whole.shape, Mapping) and "*" in whole.shape
     return Told(item=Told(None, () if known else free(whole)), chosen=kept_of(whole))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #00b09631
-def counted(node: Node, names: Names) -> Told:
+def counted(node: PlanNode, names: Names) -> Told:
     "A number of things: it says who chose them."
     whole = told_of(node["count"], names)
     swayed = chosen_of(whole)
     return Told(None, several(swayed, [f"the number of {each}" for each in free(whole) if each not in swayed]), whole.chosen)
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #4a16a22e
-TOLD: Mapping[str, Callable[[Node, Names], Told]] = MappingProxyType({
+TOLD: Mapping[str, Callable[[PlanNode, Names], Told]] = MappingProxyType({
     "ref": lambda n, names: names.get(n["ref"], Told()),
     "items": lambda n, names: Told(item=alike([told_of(each, names) for each in n["of"]])),
     "object": lambda n, names: Told(parts={field_name(name): told_of(each, names) for name, each in n["object"].items()}),
@@ -192,7 +192,7 @@ def deciders(plan: Plan, tools: ToolRegistry) -> dict[str, tuple[str, ...]]:
     return found
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #9c37c49e
-def walk(steps: tuple[Node, ...], names: dict[str, Told], under: tuple[str, ...], prefix: str, tools: ToolRegistry, found: dict,
+def walk(steps: tuple[PlanNode, ...], names: dict[str, Told], under: tuple[str, ...], prefix: str, tools: ToolRegistry, found: dict,
          first: int = 1) -> Told:
     "Look at steps in order; `names` gets what they bind. What is known of the last value that they make."
     last = Told()
@@ -207,7 +207,7 @@ def walk(steps: tuple[Node, ...], names: dict[str, Told], under: tuple[str, ...]
 NOTHING_MADE = Told()
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #ee17dd30
-def walk_call(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+def walk_call(node: PlanNode, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "What a call returns, and who decided that it is made like this."
     tool, args = tools.get(node["call"]), {name: told_of(each, names) for name, each in (node["args"] or {}).items()}
     chosen = several(*map(chosen_of, args.values()))
@@ -218,23 +218,23 @@ def walk_call(node: Node, names: dict, under: tuple, here: str, tools: ToolRegis
     return Told(None if strange else tool.returns, several((named,), strange), chosen), by
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #1482523e
-def walk_let(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+def walk_let(node: PlanNode, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "A value that gets a name."
     return told_of(node["be"], names), ()
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #3f0c3121
-def walk_extract(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+def walk_extract(node: PlanNode, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "A choice out of a text: it is made by what the text says."
     source, choices = told_of(node["from"], names), told_of(node["choices"], names)
     return Told(None, several((f"⟨{node['as']}⟩",)), several(chosen_of(source), chosen_of(choices))), several(under, chosen_of(source))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #9f175fae
-def walk_answer(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+def walk_answer(node: PlanNode, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "An answer makes nothing that later steps could use; what it says was decided by its parts."
     return NOTHING_MADE, several(under, chosen_of(told_of(node["answer"], names)))
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #e7dcd522
-def walk_for(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+def walk_for(node: PlanNode, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "A loop: how often it runs is decided by its list."
     source = told_of(node["in"], names)
     by = several(under, kept_of(source))
@@ -242,7 +242,7 @@ def walk_for(node: Node, names: dict, under: tuple, here: str, tools: ToolRegist
     return Told(item=last, chosen=several(kept_of(source), *[by for step, by in found.items() if step.startswith(f"{here}.")])), by
 
 # %% ../../nbs/plans/12qa_deciders.ipynb #44d261dd
-def walk_if(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+def walk_if(node: PlanNode, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "A branch: which side runs is decided by its condition."
     by = several(under, decided(node["if"], names))
     sides = [walk(node[side] or (), dict(names), by, f"{here}.", tools, found, first)

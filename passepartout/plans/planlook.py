@@ -16,7 +16,7 @@ from typing import Any
 from ..act import may_be_read
 from ..conditions import PassepartoutError
 from ..messages import CALL, TOOL, TOOLS, Action, Label, Rejected, Signal, freeze, pick
-from ..previews import LOOK_S, Change, Foreseen, foresee, result_of
+from ..previews import LOOK_S, Foreseen, ForeseenChange, foresee, result_of
 from ..results import label_of
 from ..tools import Tool
 from ..tuples import NamedTuple
@@ -49,7 +49,7 @@ class Looked(NamedTuple):
     moves: bool = False
     why: str | None = None
     label: Label = TOOLS
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ForeseenChange, ...] = ()
 
 # %% ../../nbs/plans/17dca_planlook.ipynb #828fcac2
 async def look_at_step(agent: Any, sure: Sure, why: str, signal: Signal, over: Mapping[str, bytes | None], moved: bool = False) -> Looked:
@@ -128,7 +128,7 @@ async def changes_of_plan(ahead: Ahead) -> Foreseen | None:
             for change in found.changes: before.setdefault(change.path, change.before); after[change.path] = change.after
         elif changes_files(tools, step): break
         seen = number
-    changes = tuple(Change(path, old, after[path]) for path, old in before.items() if old != after[path])
+    changes = tuple(ForeseenChange(path, old, after[path]) for path, old in before.items() if old != after[path])
     rest = any(changes_files(tools, step) for step in steps[seen:])
     beyond = f"What the steps from {seen + 1} on change in files is known only when they run." if rest else ""
     return Foreseen(changes, result_of(changes), ahead.moment, beyond=beyond) if changes else None

@@ -19,7 +19,7 @@ from ..conditions import PassepartoutError
 from ..frozen import as_text, field_name, is_mapping
 from ..labels import size_of
 from ..messages import FrozenDict, freeze
-from .planforms import CONDITIONS, EXPRESSIONS, KINDS, STEPS, TESTS, Form, Node, told
+from .planforms import CONDITIONS, EXPRESSIONS, KINDS, STEPS, TESTS, Form, PlanNode, told
 from ..plist import write_plist
 from ..records import record
 from ..tools import Tool, ToolError, ToolRegistry, shown
@@ -74,30 +74,30 @@ OF_PARAMETER = MappingProxyType({"string": "text", "date": "text", "integer": "n
 
 class ExpressionReader(StepReader):
     "The part of the reader for what stands inside of steps."
-    known: Callable[[Node, Mapping[str, Known], dict], Known]        # these are read on in `WordReader` and `ShapeReader`
+    known: Callable[[PlanNode, Mapping[str, Known], dict], Known]        # these are read on in `WordReader` and `ShapeReader`
     several: Callable[[Any], Sequence]
-    condition: Callable[[Any, Mapping[str, Known]], Node]
+    condition: Callable[[Any, Mapping[str, Known]], PlanNode]
     arguments: Callable[[Any, Mapping[str, Known]], Any]
     word: Callable[[str, Any, Mapping[str, Known]], Any]
 
-    def expression(self, value: Any, scope: Mapping[str, Known], kind: str = "expr") -> tuple[Node, Known]:
+    def expression(self, value: Any, scope: Mapping[str, Known], kind: str = "expr") -> tuple[PlanNode, Known]:
         "A literal, a list of expressions, or a form."
         if isinstance(value, (list, tuple)) and value:
             read = [self.expression(each, scope)[0] for each in value]
-            node, known = Node("items", {"of": tuple(read)}), Known("list")
+            node, known = PlanNode("items", {"of": tuple(read)}), Known("list")
         elif is_mapping(value) and value: node, known = self.form(value, scope)
         else: node, known = literal(value)
         if (wanted := NEEDS[kind]) and known.type not in (*wanted, "any") and not (kind == "list" and node == EMPTY):
             self.refuse(f"a {wanted[0]} is expected here, not {shown(write_plist(told(node)))}.")
         return node, known
 
-    def form(self, value: Any, scope: Mapping[str, Known]) -> tuple[Node, Known]:
+    def form(self, value: Any, scope: Mapping[str, Known]) -> tuple[PlanNode, Known]:
         "One form of the table, and what is known of its value."
         head, given = self.pick_form(value, EXPRESSIONS, "an expression")
         known: dict[str, Known] = {}
         parts = {name: self.read_part(kind.rstrip("?"), given.get(name), scope, known, name)
                  for name, kind in EXPRESSIONS[head].parts.items() if name in given or not kind.endswith("?")}
-        node = Node(head, {k: v for k, v in parts.items() if v is not None})
+        node = PlanNode(head, {k: v for k, v in parts.items() if v is not None})
         return node, self.known(node, scope, known)
 
     def read_part(self, kind: str, value: Any, scope: Mapping[str, Known], known: dict, name: str) -> Any:
@@ -135,12 +135,12 @@ class WordReader(ExpressionReader):
             self.refuse(f"{shown(str(value))} is none of {', '.join(allowed)}.")
         return str(value).lower() if allowed else str(value)
 
-    def condition(self, value: Any, scope: Mapping[str, Known]) -> Node:
+    def condition(self, value: Any, scope: Mapping[str, Known]) -> PlanNode:
         "One of `CONDITIONS`."
         head, given = self.pick_form(value, CONDITIONS, "a condition")
-        return Node(head, {name: self.read_part(kind, given.get(name), scope, {}, name) for name, kind in CONDITIONS[head].parts.items()})
+        return PlanNode(head, {name: self.read_part(kind, given.get(name), scope, {}, name) for name, kind in CONDITIONS[head].parts.items()})
 
-    def read_arguments(self, value: Any, scope: Mapping[str, Known]) -> dict[str, tuple[Node, Known]]:
+    def read_arguments(self, value: Any, scope: Mapping[str, Known]) -> dict[str, tuple[PlanNode, Known]]:
         if value is not None and not is_mapping(value): self.refuse(f"the arguments are a property list, not {shown(value)}.")
         return {field_name(name): self.expression(each, scope) for name, each in (value or {}).items()}
 
@@ -150,7 +150,7 @@ class WordReader(ExpressionReader):
 # %% ../../nbs/plans/12ob_planreader.ipynb #6bffa538
 class ShapeReader(WordReader):
     "The part of the reader for what is known of a form."
-    def known(self, node: Node, scope: Mapping[str, Known], known: Mapping[str, Known]) -> Known:
+    def known(self, node: PlanNode, scope: Mapping[str, Known], known: Mapping[str, Known]) -> Known:
         "What is known of the value of a form; a name that nothing binds and a field that is not there are found here."
         if node.head == "ref": return self.bound(node["ref"], scope)
         shape = known["of"].shape if "of" in known else known[node.head].shape if node.head in known else None
@@ -176,23 +176,23 @@ class ShapeReader(WordReader):
         return shape.get(key, shape.get("*"))
 
 # %% ../../nbs/plans/12ob_planreader.ipynb #ea0bcdcc
-EMPTY = Node("literal", {"value": None})
+EMPTY = PlanNode("literal", {"value": None})
 
-def literal(value: Any) -> tuple[Node, Known]:
+def literal(value: Any) -> tuple[PlanNode, Known]:
     "The node of a value that is written out, and what is known of its type."
     if value is False or is_mapping(value) or isinstance(value, (list, tuple)): value = None       # what prints as NIL
     kind = ("text" if isinstance(value, str) else "boolean" if isinstance(value, bool) else "number" if isinstance(value, (int, float))
             else "any")
-    return Node("literal", {"value": as_text(value)}), Known(kind)
+    return PlanNode("literal", {"value": as_text(value)}), Known(kind)
 
 # %% ../../nbs/plans/12ob_planreader.ipynb #18c7001c
 class PlanReader(ShapeReader):
     "Reads steps, and finds out what they would cost at most: (calls, work)."
-    call: Callable[[dict, dict[str, Known]], Node]                    # in `CallReader`
-    loop: Callable[[dict, dict[str, Known], str, int], tuple[Node, int, int]]        # and these in `BlockReader`
-    branch: Callable[[dict, dict[str, Known], str, int], tuple[Node, int, int]]
+    call: Callable[[dict, dict[str, Known]], PlanNode]                    # in `CallReader`
+    loop: Callable[[dict, dict[str, Known], str, int], tuple[PlanNode, int, int]]        # and these in `BlockReader`
+    branch: Callable[[dict, dict[str, Known], str, int], tuple[PlanNode, int, int]]
 
-    def steps(self, value: Any, scope: dict[str, Known], prefix: str = "") -> tuple[tuple[Node, ...], int, int]:
+    def steps(self, value: Any, scope: dict[str, Known], prefix: str = "") -> tuple[tuple[PlanNode, ...], int, int]:
         "The steps in `value`, read in order; `scope` gets what they bind. Raises `PlanError`."
         if prefix.count(".") >= DEEPEST: self.refuse(f"steps stand in each other at most {DEEPEST} deep.")
         given, read, calls, work = self.several(value), [], 0, 0
@@ -205,7 +205,7 @@ class PlanReader(ShapeReader):
             read.append(node); calls += more; work += harder
         return tuple(read), calls, work
 
-    def step(self, value: Any, scope: dict[str, Known], prefix: str) -> tuple[Node, int, int]:
+    def step(self, value: Any, scope: dict[str, Known], prefix: str) -> tuple[PlanNode, int, int]:
         "One step, the calls that it makes at most, and its work."
         head, given = self.pick_form(value, STEPS, "a step")
         work = 1 + size_of(value)
@@ -219,7 +219,7 @@ class PlanReader(ShapeReader):
             self.refuse("a choice needs :CHOICES, and nothing else takes them.")
         if head == "let": self.bind(parts["let"], known["be"], scope)
         if head == "extract": self.bind(parts["as"], Known({"number": "number", "amount": "number"}.get(parts["extract"], "text")), scope)
-        return Node(head, parts), int(head == "extract"), work
+        return PlanNode(head, parts), int(head == "extract"), work
 
     def bind(self, name: str | None, known: Known, scope: dict[str, Known]) -> None:
         if name is None: return
@@ -230,7 +230,7 @@ class PlanReader(ShapeReader):
 # %% ../../nbs/plans/12ob_planreader.ipynb #c1558be1
 class CallReader(PlanReader):
     "The part of the reader for calls."
-    def call(self, given: dict, scope: dict[str, Known]) -> Node:
+    def call(self, given: dict, scope: dict[str, Known]) -> PlanNode:
         "A call of a tool, and what is known of its result."
         tool = self.tools.get(given["call"]) if isinstance(given["call"], str) else None
         if tool is None:
@@ -243,9 +243,9 @@ class CallReader(PlanReader):
         if given.get("as") is not None: parts["as"] = self.word("name", given["as"], scope)
         self.bind(parts.get("as"), Known("list" if isinstance(tool.returns, tuple) else "record" if isinstance(tool.returns, Mapping)
                                          else "text" if tool.edits else "any", tool.returns), scope)
-        return Node("call", parts)
+        return PlanNode("call", parts)
 
-    def check_arguments(self, tool: Tool, args: Mapping[str, tuple[Node, Known]]) -> None:
+    def check_arguments(self, tool: Tool, args: Mapping[str, tuple[PlanNode, Known]]) -> None:
         "What can be said about arguments before their values are there."
         if unknown := [name for name in args if name not in tool.by_name]:
             self.refuse(f"{tool.name} has no argument {', '.join(unknown)}; it takes {', '.join(tool.by_name) or 'none'}.")
@@ -264,21 +264,21 @@ class CallReader(PlanReader):
 # %% ../../nbs/plans/12ob_planreader.ipynb #bd95423f
 class BlockReader(CallReader):
     "The part of the reader for loops and branches."
-    def loop(self, given: dict, scope: dict[str, Known], prefix: str, work: int) -> tuple[Node, int, int]:
+    def loop(self, given: dict, scope: dict[str, Known], prefix: str, work: int) -> tuple[PlanNode, int, int]:
         source, known = self.expression(given["in"], scope, "list")
         name, most, inner = self.word("name", given["for"], scope), self.word("bound", given["most"], scope), dict(scope)
         self.bind(name, Known("any", known.shape[0] if isinstance(known.shape, tuple) else None), inner)
         body, calls, harder = self.steps(given["do"], inner, prefix)
         parts = {"for": name, "in": source, "most": most, "do": body}
         if given.get("as") is not None: self.bind(self.word("name", given["as"], scope), Known("list"), scope); parts["as"] = given["as"]
-        return Node("for", parts), most * calls, work + most * harder
+        return PlanNode("for", parts), most * calls, work + most * harder
 
-    def branch(self, given: dict, scope: dict[str, Known], prefix: str, work: int) -> tuple[Node, int, int]:
+    def branch(self, given: dict, scope: dict[str, Known], prefix: str, work: int) -> tuple[PlanNode, int, int]:
         parts = {"if": self.condition(given["if"], scope)}
         sides = [self.steps(given.get(side), dict(scope), f"{prefix}{side}.") for side in ("then", "else")]
         parts["then"] = sides[0][0]
         if sides[1][0]: parts["else"] = sides[1][0]
-        return Node("if", parts), max(s[1] for s in sides), work + max(s[2] for s in sides)
+        return PlanNode("if", parts), max(s[1] for s in sides), work + max(s[2] for s in sides)
 
 # %% ../../nbs/plans/12ob_planreader.ipynb #798634f7
 def declaration(tool: Tool) -> str:

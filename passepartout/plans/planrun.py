@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from ..labels import Value, chosen_by, joined, kept_by, label_of, links, plain_data
 from ..messages import PERSON, Label
 from ..plan import Plan
-from .planforms import Node, first_of_else
+from .planforms import PlanNode, first_of_else
 from .planvalues import (MOST_NUMBER, PlanStopped, as_list, as_number, as_word, at, commonest, compare, filtered, get, keys_value, list_value,
                                            number_value, ordered, record_value, text_value)
 
@@ -52,7 +52,7 @@ class Scope:
         scope.names = dict(self.names)
         return scope
 
-    def value(self, node: Node) -> Value:
+    def value(self, node: PlanNode) -> Value:
         "The value of an expression. Raises `Missing` when a hole is needed, `PlanStopped` when there is none."
         if node.head == "literal": return Value(node["value"], self.label_literal(node["value"]))
         if node.head == "ref":
@@ -62,7 +62,7 @@ class Scope:
 
     def values(self, nodes: tuple) -> list[Value]: return [self.value(each) for each in nodes]
 
-    def holds(self, node: Node) -> tuple[bool, Label]:
+    def holds(self, node: PlanNode) -> tuple[bool, Label]:
         "Whether a condition holds, and what decided it. All parts are looked at, so that the label does not depend on the values."
         if node.head == "is":
             left, right = self.value(node["left"]), self.value(node["right"])
@@ -72,45 +72,45 @@ class Scope:
         return (all if node.head == "all" else any)(h for h, _ in held), reduce(Label.join, [label for _, label in held], PERSON)
 
 # %% ../../nbs/plans/12q_planrun.ipynb #4fb22f76
-def chosen_value(scope: Scope, node: Node) -> Value:
+def chosen_value(scope: Scope, node: PlanNode) -> Value:
     "One of two values. Which one was decided by the condition, so it carries that too."
     held, decided = scope.holds(node["choose"])
     value = scope.value(node["then"] if held else node["else"])
     return replace(value, chosen=value.chosen.join(decided))
 
 # %% ../../nbs/plans/12q_planrun.ipynb #da34edb1
-def product(scope: Scope, node: Node) -> Value:
+def product(scope: Scope, node: PlanNode) -> Value:
     "What several numbers make, multiplied; bounded, so that no plan fills the memory with digits."
     made_of = scope.values(node["multiply"])
     return number_value(reduce(lambda a, b: min(a * b, Decimal(MOST_NUMBER) * 2), map(as_number, made_of), Decimal(1)), made_of)
 
 # %% ../../nbs/plans/12q_planrun.ipynb #8c31cbee
-def difference(scope: Scope, node: Node) -> Value:
+def difference(scope: Scope, node: PlanNode) -> Value:
     "One number taken from another."
     less, all_of_it = scope.value(node["subtract"]), scope.value(node["from"])
     return number_value(as_number(all_of_it) - as_number(less), [less, all_of_it])
 
 # %% ../../nbs/plans/12q_planrun.ipynb #1046d329
-def share(scope: Scope, node: Node) -> Value:
+def share(scope: Scope, node: PlanNode) -> Value:
     "So many percent of a number."
     percent, whole = scope.value(node["percent"]), scope.value(node["of"])
     return number_value(as_number(percent) * as_number(whole) / 100, [percent, whole])
 
 # %% ../../nbs/plans/12q_planrun.ipynb #46735b46
-def column(scope: Scope, node: Node) -> Value:
+def column(scope: Scope, node: PlanNode) -> Value:
     "One field of each item."
     whole = scope.value(node["of"])
     return list_value([get(each, node["each"]) for each in as_list(whole)], whole.chosen, [whole])
 
 # %% ../../nbs/plans/12q_planrun.ipynb #ad3993f6
-def quotient(scope: Scope, node: Node) -> Value:
+def quotient(scope: Scope, node: PlanNode) -> Value:
     "A number divided by another. `PlanStopped` for zero."
     whole, by = scope.value(node["divide"]), scope.value(node["by"])
     if as_number(by) == 0: raise PlanStopped("Nothing can be divided by nothing.")
     return number_value(as_number(whole) / as_number(by), [whole, by])
 
 # %% ../../nbs/plans/12q_planrun.ipynb #50dc8a6f
-def place(scope: Scope, node: Node) -> Value:
+def place(scope: Scope, node: PlanNode) -> Value:
     "The place of a value in a list, from 1. Raises `PlanStopped`."
     each, whole = scope.value(node["place"]), scope.value(node["in"])
     plain = [plain_data(one) for one in as_list(whole)]
@@ -123,7 +123,7 @@ def together(lists: list[Value]) -> Value:
     return list_value([each for one in lists for each in as_list(one)], out_of=lists)
 
 # %% ../../nbs/plans/12q_planrun.ipynb #09990969
-def rest(scope: Scope, node: Node) -> Value:
+def rest(scope: Scope, node: PlanNode) -> Value:
     "A list without the items of another."
     dropped, whole = as_list(scope.value(node["without"])), as_list(scope.value(node["of"]))
     plain = [plain_data(each) for each in dropped]
@@ -131,7 +131,7 @@ def rest(scope: Scope, node: Node) -> Value:
                       joined([*dropped, *whole]).join(chosen_by([*dropped, *whole])))
 
 # %% ../../nbs/plans/12q_planrun.ipynb #380f552f
-EVALUATE: Mapping[str, Callable[[Scope, Node], Value]] = MappingProxyType({
+EVALUATE: Mapping[str, Callable[[Scope, PlanNode], Value]] = MappingProxyType({
     "items": lambda s, n: list_value(s.values(n["of"])),
     "field": lambda s, n: get(s.value(n["of"]), n["field"]),
     "each": column,
@@ -169,7 +169,7 @@ class Run:
         await self.steps(self.plan.steps, Scope(self.world.literal), PERSON, "")
         return self.answer
 
-    async def steps(self, steps: tuple[Node, ...], scope: Scope, under: Label, prefix: str, first: int = 1) -> Value | None:
+    async def steps(self, steps: tuple[PlanNode, ...], scope: Scope, under: Label, prefix: str, first: int = 1) -> Value | None:
         "Run steps in order, the numbers of which begin with `first`. The value of the last one that makes any."
         last = None
         for number, node in enumerate(steps, first):
@@ -177,7 +177,7 @@ class Run:
             last = last if made is None else made
         return last
 
-    async def guarded(self, node: Node, scope: Scope, under: Label, step: str) -> Value | None:
+    async def guarded(self, node: PlanNode, scope: Scope, under: Label, step: str) -> Value | None:
         "Run one step; left out when it needs a hole, and then it leaves one itself."
         try: made = await RUN[node.head](self, node, scope, under, step)
         except Missing: made = HOLE; self.left_out.append(step)
@@ -191,7 +191,7 @@ class Run:
         return self.requests
 
 # %% ../../nbs/plans/12q_planrun.ipynb #3d477b36
-async def run_call(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
+async def run_call(run: Run, node: PlanNode, scope: Scope, under: Label, step: str) -> Value:
     "What the world gives for a call with these arguments."
     args = {name: scope.value(each) for name, each in (node["args"] or {}).items()}
     chosen = chosen_by(args.values())
@@ -199,7 +199,7 @@ async def run_call(run: Run, node: Node, scope: Scope, under: Label, step: str) 
     return made if made is HOLE or chosen == PERSON else replace(made, chosen=made.chosen.join(chosen))
 
 # %% ../../nbs/plans/12q_planrun.ipynb #44ff263f
-async def run_extract(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
+async def run_extract(run: Run, node: PlanNode, scope: Scope, under: Label, step: str) -> Value:
     "What a text says, as a typed value: it is never better than the text, whoever read it."
     source = scope.value(node["from"])
     choices = as_list(scope.value(node["choices"])) if node["choices"] is not None else []
@@ -208,7 +208,7 @@ async def run_extract(run: Run, node: Node, scope: Scope, under: Label, step: st
     return HOLE if data is HOLE else Value(data, joined([source, *choices]).join(Label("model")), chosen=chosen_by([source, *choices]))
 
 # %% ../../nbs/plans/12q_planrun.ipynb #9772565c
-async def run_for(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
+async def run_for(run: Run, node: PlanNode, scope: Scope, under: Label, step: str) -> Value:
     "The steps inside, once for each item; what the last of them made, as a list. Raises `PlanStopped`."
     source, made, before = scope.value(node["in"]), [], len(run.decided)
     found = as_list(source)
@@ -222,7 +222,7 @@ async def run_for(run: Run, node: Node, scope: Scope, under: Label, step: str) -
     return list_value(made, reduce(Label.join, run.decided[before:], PERSON), [source])
 
 # %% ../../nbs/plans/12q_planrun.ipynb #074f3fdd
-async def run_if(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value | None:
+async def run_if(run: Run, node: PlanNode, scope: Scope, under: Label, step: str) -> Value | None:
     "One of two groups of steps."
     held, decided = scope.holds(node["if"])
     run.decided.append(decided)
@@ -230,7 +230,7 @@ async def run_if(run: Run, node: Node, scope: Scope, under: Label, step: str) ->
                            1 if held else first_of_else(node))
 
 # %% ../../nbs/plans/12q_planrun.ipynb #cccb1b8c
-async def run_let(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
+async def run_let(run: Run, node: PlanNode, scope: Scope, under: Label, step: str) -> Value:
     "A step that names a value."
     return scope.value(node["be"])
 
@@ -240,10 +240,10 @@ def aloud(value: Value, first: bool = True) -> Value:
     if not value.told: return value
     return Value(value.told if first or "\n" not in value.told else f"\n{value.told}", label_of(value), chosen=value.chosen)
 
-async def run_answer(run: Run, node: Node, scope: Scope, under: Label, step: str) -> None:
+async def run_answer(run: Run, node: PlanNode, scope: Scope, under: Label, step: str) -> None:
     "The step that says what the person is told."
     said = node["answer"]
-    if isinstance(said, Node) and said.head == "text" and all(isinstance(each, Node) and each.head == "ref" for each in said["text"]):
+    if isinstance(said, PlanNode) and said.head == "text" and all(isinstance(each, PlanNode) and each.head == "ref" for each in said["text"]):
         run.answer = text_value([aloud(each, number == 0) for number, each in enumerate(scope.values(said["text"]))], said["between"] or "")
     else: run.answer = scope.value(said)
 

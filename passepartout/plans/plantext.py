@@ -16,7 +16,7 @@ from ..conditions import PassepartoutError
 from .deciders import deciders
 from ..messages import NOTHING, Action
 from ..plan import Plan, read_plan
-from .planforms import Node, first_of_else
+from .planforms import PlanNode, first_of_else
 from ..tools import ToolRegistry
 
 # %% ../../nbs/plans/12r_plantext.ipynb #751ddde0
@@ -40,7 +40,7 @@ def said(node: Any) -> str:
     "An expression, a condition or a part of one, in words."
     if isinstance(node, tuple): return ", ".join(map(said, node)) or "nothing"
     if isinstance(node, Mapping): return ", ".join(f"{name.replace('_', '-')} {said(each)}" for name, each in node.items())
-    if not isinstance(node, Node): return TESTED.get(node, str(node))
+    if not isinstance(node, PlanNode): return TESTED.get(node, str(node))
     if node.head == "literal":
         if isinstance(value := node["value"], str): return f"“{value}”"
         return "nothing" if value is None else {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
@@ -53,7 +53,7 @@ def said(node: Any) -> str:
     return SAID[node.head].format_map({name: said(part) for name, part in node.parts.items()})
 
 # %% ../../nbs/plans/12r_plantext.ipynb #1dd2efec
-def step_sentence(node: Node) -> str:
+def step_sentence(node: PlanNode) -> str:
     "The first line of a step."
     name = f", and call the result ⟨{node['as']}⟩" if node["as"] else ""
     if node.head == "call": return f"Use {node['call']}" + (f" with {said(node['args'])}" if node["args"] else "") + name + "."
@@ -72,7 +72,7 @@ def decided_by(texts: tuple[str, ...]) -> str:
             else "")
 
 # %% ../../nbs/plans/12r_plantext.ipynb #8efc5606
-def sentences(steps: tuple[Node, ...], prefix: str = "", decides: Mapping[str, tuple[str, ...]] = NOTHING, first: int = 1) -> list[str]:
+def sentences(steps: tuple[PlanNode, ...], prefix: str = "", decides: Mapping[str, tuple[str, ...]] = NOTHING, first: int = 1) -> list[str]:
     "Numbered sentences from `first` on, those within a loop or a branch numbered below it. `decides`: number of a step -> the free text that decides it."
     lines = []
     for number, node in enumerate(steps, first):

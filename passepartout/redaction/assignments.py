@@ -17,7 +17,7 @@ from typing import Any
 
 from ..lazy import Regex
 from .keyforms import FORMS
-from .patterns import REFERENCE, USUAL, Finding, TooMuch, entropy, hasty, linear, stands_in, still_a_key
+from .patterns import REFERENCE, USUAL, SecretFinding, TooMuch, entropy, hasty, linear, stands_in, still_a_key
 from ..tuples import NamedTuple
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #e82a7cb2
@@ -294,7 +294,7 @@ def in_reference(raw: bytes, start: int) -> bool:
     return referred is not None and referred.end() > start and referred[1].decode() in _given_names()
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #47a9591d
-def _judge(raw: bytes, start: int) -> Finding | None:
+def _judge(raw: bytes, start: int) -> SecretFinding | None:
     "The value announced by the word at `start`, if it is a secret."
     if in_reference(raw, start): return None
     text = raw[start:start + 330].decode("latin-1")
@@ -314,12 +314,12 @@ def _judge(raw: bytes, start: int) -> Finding | None:
     if kind == "weak" and tail and len(before) > 3 and before[-1] in "_-" and len(found) >= 12 and _HEX.fullmatch(found) and not found.isalpha() and not found.isdigit():        # acme_key = 3f9c2b7a1d8e
         kind = "strong"
     if not looks_secret(found, kind, quoted, tail is not None): return None
-    return Finding(start + begins, start + begins + len(found), "password" if kind_of(word) == "password" else "secret")
+    return SecretFinding(start + begins, start + begins + len(found), "password" if kind_of(word) == "password" else "secret")
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #8a3edfa1
 MOST = 250
 
-def find_assignments(raw: bytes) -> list[Finding]:
+def find_assignments(raw: bytes) -> list[SecretFinding]:
     "The values in `raw` that a name announces as secret and that look it. `TooMuch` when there are too many candidates."
     found, at, tried, search = [], 0, 0, linear(candidate_heads()).search
     while (hit := search(raw, at)) is not None:
@@ -332,12 +332,12 @@ def find_assignments(raw: bytes) -> list[Finding]:
     return found + _compared(raw) if b"!=" in raw or b"==" in raw else found
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #d8269ec0
-def _compared(raw: bytes) -> list[Finding]:
+def _compared(raw: bytes) -> list[SecretFinding]:
     "Secrets on the left of a comparison: `\"hunter2\" == password`."
     found, at, tried, search = [], 0, 0, linear(COMPARISON_HEADS).search
     while (hit := search(raw, at)) is not None:
         end, at = hit.span()
         if (tried := tried + 1) > MOST // 3: raise TooMuch("It holds too much that looks like passwords to be judged.")
         begins = raw.rfind(raw[end:end + 1], max(0, end - 300), end) + 1
-        if begins and looks_secret(raw[begins:end].decode("latin-1"), "password"): found.append(Finding(begins, end, "password"))
+        if begins and looks_secret(raw[begins:end].decode("latin-1"), "password"): found.append(SecretFinding(begins, end, "password"))
     return found

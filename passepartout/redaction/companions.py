@@ -16,7 +16,7 @@ from typing import Any
 from .assignments import looks_secret
 from ..lazy import Regex
 from .nearby import pieced
-from .patterns import REFERENCE, USUAL, Finding, TooMuch, beside_mark, dull, either, linear
+from .patterns import REFERENCE, USUAL, SecretFinding, TooMuch, beside_mark, dull, either, linear
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #9d6f070f
 _PART_OF_CODE = Regex(r"[()\[\]{}$<>=,]|->|::|^[\w]+\.[a-z_]|%")
@@ -31,10 +31,10 @@ _MOST = 200
 
 def each(pattern: str, most: int = _MOST) -> Callable:
     "Make of a function that judges one hit of `pattern` one that gives all findings in a text. `TooMuch` beyond `most` of them, or twenty times as many places to look at."
-    def over(judge: Callable[[bytes, Any], Finding | None]) -> Callable[[bytes], list[Finding]]:
+    def over(judge: Callable[[bytes, Any], SecretFinding | None]) -> Callable[[bytes], list[SecretFinding]]:
         @wraps(judge)
-        def find(raw: bytes) -> list[Finding]:
-            found: list[Finding] = []
+        def find(raw: bytes) -> list[SecretFinding]:
+            found: list[SecretFinding] = []
             for tried, hit in enumerate(linear(pattern).finditer(raw)):
                 if (finding := judge(raw, hit)) is not None: found.append(finding)
                 if len(found) > most or tried > 20 * most: raise TooMuch("It holds more secrets than can be judged.")
@@ -47,7 +47,7 @@ _STRING = r"(?i)(?:^|[;,\"'&?\s])[a-z_]{0,8}(?:password|passwd|pwd|pass)[ ]?=[ ]
 _SERVER = r"(?i)(?:;|jdbc:[a-z:]{2,30}//).{0,200}$|(?:server|data source|uid|user(?: ?id|name)?|database|dbname|initial catalog|driver|host)[ ]?="
 
 @each(_STRING)
-def _connections(raw: bytes, hit: Any) -> Finding | None:
+def _connections(raw: bytes, hit: Any) -> SecretFinding | None:
     "Passwords in `Server=db;User Id=ada;Password=goodspec`, the same with commas, and in addresses such as `jdbc:mysql://db/x?user=ada&password=goodspec`."
     start, end = hit.span()
     begins = start + hit[0].index(b"=") + 1
@@ -57,7 +57,7 @@ def _connections(raw: bytes, hit: Any) -> Finding | None:
     line = raw[max(begin, start - 300):stop if stop > 0 else end + 300]
     commas = raw[start:start + 1] == b"," or raw[end:end + 1] == b","
     many = b";" in line and linear(_PAIRS).search(line) or commas and linear(_COMMA_PAIRS).search(line) or b"jdbc:" in line
-    return Finding(begins, end, "password") if many and linear(_SERVER).search(line) is not None else None
+    return SecretFinding(begins, end, "password") if many and linear(_SERVER).search(line) is not None else None
 
 _PAIRS = r"(?s)(?:[A-Za-z][\w ]*=[^;&=]+[;&\"'].*?){2}[A-Za-z][\w ]*=[^;&=]"
 _COMMA_PAIRS = r"(?:[A-Za-z]\w*=[^;&=,\s()\"']+,){2}[A-Za-z]\w*=[^;&=,\s()\"']"
@@ -72,22 +72,22 @@ _ASKS = Regex(r"(?i)^(?:none|null|true|false|self|args|str|getpass|require[ds]?|
               r"|pwd)$|\.[a-z_]")
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #7339b3fc
-def _setting(raw: bytes, hit: Any, hands_on: Regex) -> Finding | None:
+def _setting(raw: bytes, hit: Any, hands_on: Regex) -> SecretFinding | None:
     begins = hit.start() + hit[0].rindex(b"=", 0, hit[0].find(b" #") if b" #" in hit[0].strip() else None) + 1
     begins += raw[begins:begins + 1] == b" "
     word = re.match(rb"[^\s#]*", raw[begins:begins + 100])[0]
     text = word.decode("latin-1")
-    return Finding(begins, begins + len(word), "password") if _word(text) and not hands_on.search(text) else None
+    return SecretFinding(begins, begins + len(word), "password") if _word(text) and not hands_on.search(text) else None
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #037d9480
 @each(_SETTING)
-def _settings(raw: bytes, hit: Any) -> Finding | None:
+def _settings(raw: bytes, hit: Any) -> SecretFinding | None:
     "Plain words as passwords in files of settings, after a name in capitals."
     return _setting(raw, hit, _NAMES_SOMETHING)
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #59bcae2d
 @each(_USER_LINE)
-def _below_users(raw: bytes, hit: Any) -> Finding | None:
+def _below_users(raw: bytes, hit: Any) -> SecretFinding | None:
     "Plain words as passwords below the name of a user."
     return _setting(raw, hit, _ASKS)
 
@@ -96,19 +96,19 @@ _KIND = r"(?im)^[ \t-]{0,12}kind:[ \t]{0,4}[\"']?secret[\"']?[ \t]*\r?$"
 _VALUES = r"(?m)^[ \t]{1,24}[\w.-]{1,64}:[ \t]{0,4}(?:[>|]-?[ \t]*\r?\n[ \t]{1,24})?[\"']?[A-Za-z0-9+/]{8,}={0,2}[\"']?[ \t]*\r?$"
 
 @each(_VALUES)
-def _coded(raw: bytes, hit: Any) -> Finding | None:
+def _coded(raw: bytes, hit: Any) -> SecretFinding | None:
     "A value in base64, alone on its line after a name."
     value = _LAST_WORD.search(hit[0])
-    return (Finding(hit.start() + value.start(1), hit.start() + value.end(1), "secret") if len(value[1]) % 4 == 0
+    return (SecretFinding(hit.start() + value.start(1), hit.start() + value.end(1), "secret") if len(value[1]) % 4 == 0
             and not value[1].islower() else None)
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #f76c0592
-def _objects(raw: bytes) -> list[Finding]:
+def _objects(raw: bytes) -> list[SecretFinding]:
     "The values in an object of Kubernetes whose kind is `Secret`."
     found, at = [], 0
     for document in raw.split(b"\n---"):
         if len(document) < 100_000 and linear(_KIND).search(document) is not None:
-            found += [Finding(at + f.start, at + f.end, f.name) for f in _coded(document)]
+            found += [SecretFinding(at + f.start, at + f.end, f.name) for f in _coded(document)]
         at += len(document) + 4
     return found
 
@@ -121,20 +121,20 @@ _SAYS = Regex(r"(?i)pass|\b(?:your|enter|required|invalid|wrong|valid|empty|miss
               r"|update|login|field|error|prompt|current|string|new|old|must|same|with|from|used|this|that|none|null|true|false|here)")
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #b6323465
-def _said(raw: bytes, hit: Any, also: tuple[str, ...] = ()) -> Finding | None:
+def _said(raw: bytes, hit: Any, also: tuple[str, ...] = ()) -> SecretFinding | None:
     begins = raw.rfind(raw[hit.end() - 1:hit.end()], hit.start(), hit.end() - 1) + 1
     text = raw[begins:hit.end() - 1].decode("latin-1")
-    return Finding(begins, hit.end() - 1, "password") if (_word(text) or text in also) and not _SAYS.search(text) else None
+    return SecretFinding(begins, hit.end() - 1, "password") if (_word(text) or text in also) and not _SAYS.search(text) else None
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #29351703
 @each(_SENTENCE)
-def _sentences(raw: bytes, hit: Any) -> Finding | None:
+def _sentences(raw: bytes, hit: Any) -> SecretFinding | None:
     "Passwords that a sentence gives away."
     return _said(raw, hit, ("admin", "root", "test", "example"))
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #e8ab40f6
 @each(_PHRASE)
-def _phrases(raw: bytes, hit: Any) -> Finding | None:
+def _phrases(raw: bytes, hit: Any) -> SecretFinding | None:
     "Passwords of two words in quotes."
     return _said(raw, hit)
 
@@ -146,54 +146,54 @@ _OWN = Regex(rb"(?i)<[a-z.-]{0,16}pass(?:word|phrase)?(?: [a-z]{1,20}=[^<>]{1,40
 _KIND_OF_VALUE = Regex(r"(?i)^(?:string|optional|required|type|value|field|your|hidden|encrypted|plaintext|masked)|password$|passphrase$")
 
 @each(_ELEMENT)
-def _elements(raw: bytes, hit: Any) -> Finding | None:
+def _elements(raw: bytes, hit: Any) -> SecretFinding | None:
     "The last word in an element that is called a secret."
     word = re.search(rb"([^\s{}>]{8,})[\s}]*</$", hit[0])
     if (own := _OWN.search(hit[0])) and _word(text := own[1].decode("latin-1")) and not _KIND_OF_VALUE.search(text): word = own
     elif word is None or not looks_secret(word[1].decode("latin-1"), "strong") or len(word[1]) < 12: return None
-    return Finding(hit.start() + word.start(1), hit.start() + word.end(1), "secret")
+    return SecretFinding(hit.start() + word.start(1), hit.start() + word.end(1), "secret")
 
 _IN_QUOTES = Regex(rb"[\"']([^\"']*)[\"']$")
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #a68ec49e
 @each(_ENTRY)
-def _entries(raw: bytes, hit: Any) -> Finding | None:
+def _entries(raw: bytes, hit: Any) -> SecretFinding | None:
     "The value of an entry whose name is a password's: `<add key=\"DbPassword\" value=\"whiteduke\" />`."
     text = _IN_QUOTES.search(hit[0])[1].decode("latin-1")
-    return (Finding(hit.end() - 1 - len(text), hit.end() - 1, "password") if _word(text) and not _ASKS.search(text)
+    return (SecretFinding(hit.end() - 1 - len(text), hit.end() - 1, "password") if _word(text) and not _ASKS.search(text)
             and not _KIND_OF_VALUE.search(text.replace("Password", "").replace("password", "")) else None)
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #910e3095
 _HALF = r"(?i)(?:client|access|access[-_. ]?key|app|application|consumer)[-_. ]?id[\"'\]]{0,2}[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}[\"']?[A-Za-z0-9][\w-]{10,78}[A-Za-z0-9]\b"
 
 @each(_HALF)
-def _halves(raw: bytes, hit: Any) -> Finding | None:
+def _halves(raw: bytes, hit: Any) -> SecretFinding | None:
     "Identifiers that come with a secret."
     word = re.search(rb"[\w-]+$", hit[0])
     text = word[0].decode()
     if not looks_secret(text, "weak") or text.islower() and len(text) < 20 and sum(map(str.isdigit, text)) < 3: return None
-    return Finding(hit.start() + word.start(), hit.end(), "secret") if text.isalnum() or len(text) >= 40 and not text.islower() else None
+    return SecretFinding(hit.start() + word.start(), hit.end(), "secret") if text.isalnum() or len(text) >= 40 and not text.islower() else None
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #92a70050
 _FALLBACK = r"""(?i)(?:env|environ|getenv|get|env_or_default|getenvordefault)[(\[.]{1,2}["']?[\w]*(?:pass|passwd|password|pwd|secret|token|key)["']?[)\]]?(?:,[ ]?|[ ](?:or|\|\||\?\?|\?:)[ ])["'][^"'\s]{6,80}["']|(?:pass\w*|secret|token)[ ]?:?=[ ]?[\w.]*env[\w]*\(["'][\w]+["'],[ ]?["'][^"'\s]{6,80}["']"""
 
 @each(_FALLBACK)
-def _fallbacks(raw: bytes, hit: Any) -> Finding | None:
+def _fallbacks(raw: bytes, hit: Any) -> SecretFinding | None:
     "Secrets that are used when a variable of the environment is not set."
     begins = max(raw.rfind(quote, hit.start(), hit.end() - 1) for quote in (b'"', b"'")) + 1
     word = raw[begins:hit.end() - 1].decode("latin-1")
-    return (Finding(begins, hit.end() - 1, "password") if any(map(str.isdigit, word))
+    return (SecretFinding(begins, hit.end() - 1, "password") if any(map(str.isdigit, word))
             and (looks_secret(word, "password") or word.isupper()) else None)
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #b00d9731
 _NUMBERS = r"(?i)(?:key|secret|token|passw(?:or)?d|passphrase)[\w]{0,12}[\"']?(?:[ ]?\[[\w ]{0,12}\])?[ \t]{0,8}(?::?=|:)?[ \t]{0,8}(?:new[ ])?(?:&?\[[0-9]{0,3}\])?(?:byte|uint8|uint8_t|u8|bytes|bytearray|char)?(?:\[[0-9]{0,3}\])?[ \t]?[({\[]{1,2}[ \t\r\n]*(?:(?:0x[0-9a-f]{2}|[0-9]{1,3})[uU]?,[ \t\r\n]*){11,}"
 
 @each(_NUMBERS)
-def _numbers(raw: bytes, hit: Any) -> Finding | None:
+def _numbers(raw: bytes, hit: Any) -> SecretFinding | None:
     "Keys that are lists of bytes."
     begins = hit.start() + _FIRST_NUMBER.search(hit[0]).start()
     values = re.findall(rb"0[xX][0-9a-fA-F]+|[0-9]+", raw[begins:hit.end()])
-    return Finding(begins, hit.end(), "secret") if len(set(values)) * 2 > len(values) else None
+    return SecretFinding(begins, hit.end(), "secret") if len(set(values)) * 2 > len(values) else None
 
 _FIRST_NUMBER = Regex(rb"(?:0[xX][0-9a-fA-F]+|[0-9]+)[uU]?,[ \t\r\n]*(?:0[xX]|[0-9])")
 
@@ -202,19 +202,19 @@ _BELOW = r"(?i)(?:pass(?:word|phrase)|api[ _-]?key|token|secret|access[ _-]?key|
 _BESIDE = r"[:=][ \t]{0,3}[A-Za-z0-9+/=@!#^()$%-]{12,80}[ ]?/[ ](?:\w+[ ]=[ ])?[\w.+-]{1,40}@[\w-]{1,40}\.[a-z]{2,8}\b"
 
 @each(_BELOW)
-def _lines_below(raw: bytes, hit: Any) -> Finding | None:
+def _lines_below(raw: bytes, hit: Any) -> SecretFinding | None:
     "What stands alone on the line below its announcement."
     word = re.search(rb"([A-Za-z0-9!@#$%^&*_+=-]{10,})[\"'`]?\s*$", hit[0])
     text = word[1].decode("latin-1")
     telling = looks_secret(text, "strong") and any(map(str.isdigit, text)) and (len(text) >= 16 or not text.islower())
-    return Finding(hit.start() + word.start(1), hit.start() + word.end(1), "secret") if telling else None
+    return SecretFinding(hit.start() + word.start(1), hit.start() + word.end(1), "secret") if telling else None
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #22706e58
 @each(_BESIDE)
-def _beside_addresses(raw: bytes, hit: Any) -> Finding | None:
+def _beside_addresses(raw: bytes, hit: Any) -> SecretFinding | None:
     "What stands before the address that it belongs to."
     word = re.match(rb"[:=][ \t]{0,3}(\S+?)[ ]?/[ ]", hit[0])
-    return (Finding(hit.start() + word.start(1), hit.start() + word.end(1), "secret") if word
+    return (SecretFinding(hit.start() + word.start(1), hit.start() + word.end(1), "secret") if word
             and looks_secret(word[1].decode("latin-1"), "strong") else None)
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #fc7618e8
@@ -223,19 +223,19 @@ _CREDENTIALS = r"""(?i)credentials[ ]?\{(?:[^{}\n]{0,80}\n){1,4}[ \t]{0,24}passw
 _LAST_VALUE = Regex(rb"[=\s(]\\?[\"']?([^\s\"'$(;=\\]+)[;\"'\\]$")
 
 @each(_PAIRED)
-def _pairs(raw: bytes, hit: Any) -> Finding | None:
+def _pairs(raw: bytes, hit: Any) -> SecretFinding | None:
     "The password that is set right after the name of a user."
     word = _LAST_VALUE.search(hit[0])
-    return (Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word
+    return (SecretFinding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word
             and _word(text := word[1].decode("latin-1")) and not _ASKS.search(text) else None)
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #b24f785d
 @each(_CREDENTIALS)
-def _credentials(raw: bytes, hit: Any) -> Finding | None:
+def _credentials(raw: bytes, hit: Any) -> SecretFinding | None:
     "The password between the braces of `credentials`."
     begins = raw.rfind(raw[hit.end() - 1:hit.end()], hit.start(), hit.end() - 1) + 1
     word = raw[begins:hit.end() - 1].decode("latin-1")
-    return Finding(begins, hit.end() - 1, "password") if REFERENCE.sub("", word) == word and "." not in word else None
+    return SecretFinding(begins, hit.end() - 1, "password") if REFERENCE.sub("", word) == word and "." not in word else None
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #a5060aca
 _SHOUTED = r"(?:SECRET|TOKEN|ACCESS|PRIVATE|(?:[a-z]|API[ _-]?)KEY)(?:[A-Z]{1,6})?(?:[ ]token)?(?:[ ]|[ ]?[:=-][ ]?)[\"']?[A-Za-z0-9]{2}[\w.-]{9,100}"
@@ -243,16 +243,16 @@ _SPOKEN = Regex(rb"^(?:[A-Z]+|[a-z]KEY|API[ _-]?KEY)(?:[ ]token)?[ :='\x22-]+([A
 _SEED = r"(?i)(?:seed|mnemonic|recovery|backup)(?:[ _-](?:phrase|words|seed))?[\"']?[ ]?[:=][ ]?[\"']?(?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8}"
 
 @each(_SHOUTED)
-def _shouted(raw: bytes, hit: Any) -> Finding | None:
+def _shouted(raw: bytes, hit: Any) -> SecretFinding | None:
     "What follows a word for secrets in capitals."
     word = said[1] if (said := _SPOKEN.search(hit[0])) else b""
-    return Finding(hit.end() - len(word), hit.end(), "secret") if len(word) >= 11 and pieced(word.decode()) else None
+    return SecretFinding(hit.end() - len(word), hit.end(), "secret") if len(word) >= 11 and pieced(word.decode()) else None
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #9321f156
 @each(_SEED)
-def _seeds(raw: bytes, hit: Any) -> Finding | None:
+def _seeds(raw: bytes, hit: Any) -> SecretFinding | None:
     "The words that open a wallet."
-    return Finding(hit.start() + re.search(rb"[:=]", hit[0]).end(), hit.end(), "secret")
+    return SecretFinding(hit.start() + re.search(rb"[:=]", hit[0]).end(), hit.end(), "secret")
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #1c80f977
 _WORDS_ABROAD = "пароль Пароль секрет κωδικός σύνθημα 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 סיסמה hasło şifre lösenord पासवर्ड รหัสผ่าน kód jelszó"
@@ -262,10 +262,10 @@ _ABROAD = ("(?:" + "|".join("".join(f"\\x{b:02x}" for b in word.encode()) for wo
 _AFTER_SIGN = Regex(rb"(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?([!-~]{6,60})$")
 
 @each(_ABROAD)
-def _abroad(raw: bytes, hit: Any) -> Finding | None:
+def _abroad(raw: bytes, hit: Any) -> SecretFinding | None:
     "What stands after the word for a password in another alphabet."
     word = _AFTER_SIGN.search(hit[0])[1].rstrip(b"\"'`.,;)")
-    return (Finding(begins := hit.start() + hit[0].rindex(word), begins + len(word), "password") if word
+    return (SecretFinding(begins := hit.start() + hit[0].rindex(word), begins + len(word), "password") if word
             and looks_secret(word.decode("latin-1"), "password") else None)
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #1ea5d8d2
@@ -275,7 +275,7 @@ _WORTH_MORE = either(_FALLBACK, _NUMBERS, _BELOW, _BESIDE, _ABROAD, _SHOUTED, _S
 _FIRST = (_fallbacks, _numbers, _lines_below, _beside_addresses, _abroad, _shouted, _seeds)
 _SECOND = (_connections, _settings, _below_users, _objects, _sentences, _phrases, _elements, _entries, _halves, _pairs, _credentials)
 
-def find_companions(raw: bytes) -> list[Finding]:
+def find_companions(raw: bytes) -> list[SecretFinding]:
     "Passwords in `raw` that are told by what stands beside them. `TooMuch` when there are too many."
     found = [finding for find in _FIRST for finding in find(raw)] if linear(_WORTH_MORE).search(raw) is not None else []
     return found + [finding for find in _SECOND for finding in find(raw)] if linear(_WORTH).search(raw) is not None else found

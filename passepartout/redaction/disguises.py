@@ -18,7 +18,7 @@ from typing import Any
 
 from .knownvalues import KnownSecrets
 from ..lazy import Regex
-from .patterns import Finding, TooMuch
+from .patterns import SecretFinding, TooMuch
 
 # %% ../../nbs/redaction/04be_disguises.ipynb #7efd7313
 def undone(pattern: Any, raw: bytes, meant: Callable[[Any], bytes]) -> tuple[bytes, list[int]]:
@@ -43,15 +43,15 @@ def unescaped(raw: bytes) -> tuple[bytes, list[int]]:
     return undone(_ESCAPE, raw, _letter)
 
 # %% ../../nbs/redaction/04be_disguises.ipynb #6dd1e7da
-def escaped_values(known: KnownSecrets, raw: bytes) -> list[Finding]:
+def escaped_values(known: KnownSecrets, raw: bytes) -> list[SecretFinding]:
     "The values of `known` that are found when the escapes are undone, once or twice, where they stand with them. `TooMuch` when there are too many escapes."
     if raw.count(b"%") + raw.count(b"\\") + raw.count(b"&") > 12_000:
         raise TooMuch("It has too many escaped characters to be looked through for secrets.")
     once, first = unescaped(raw)
     if once == raw: return []
     twice, second = unescaped(once) if b"%" in once or b"\\" in once else (once, None)
-    found = [Finding(first[f.start], first[f.end], f.name, True) for f in known.find(once)]
-    return found + [Finding(first[second[f.start]], first[second[f.end]], f.name, True) for f in (known.find(twice) if second else ())]
+    found = [SecretFinding(first[f.start], first[f.end], f.name, True) for f in known.find(once)]
+    return found + [SecretFinding(first[second[f.start]], first[second[f.end]], f.name, True) for f in (known.find(twice) if second else ())]
 
 # %% ../../nbs/redaction/04be_disguises.ipynb #2405c4b9
 _COLOUR = Regex(rb"\x1b\[[0-9;?]{0,20}[A-Za-z]")
@@ -110,10 +110,10 @@ def undumped(raw: bytes) -> list[tuple[bytes, int, int]]:
     return lines
 
 # %% ../../nbs/redaction/04be_disguises.ipynb #7d12c479
-def in_dumps(known: KnownSecrets, raw: bytes) -> list[Finding]:
+def in_dumps(known: KnownSecrets, raw: bytes) -> list[SecretFinding]:
     "The values of `known` in a dump of a file, with the whole lines in which they stand."
     lines = undumped(raw)
     found, ends = (known.find(b"".join([listed for listed, _, _ in lines])) if lines else [],
                    list(accumulate([len(listed) for listed, _, _ in lines])))
     places = [(lines[bisect_right(ends, f.start)][1], lines[bisect_left(ends, f.end)][2], f.name) for f in found]
-    return [Finding(start, stop if (stop := raw.find(b"\n", end - 1)) >= 0 else len(raw), name, True) for start, end, name in places]
+    return [SecretFinding(start, stop if (stop := raw.find(b"\n", end - 1)) >= 0 else len(raw), name, True) for start, end, name in places]

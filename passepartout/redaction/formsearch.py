@@ -15,7 +15,7 @@ from typing import Any
 from .keyforms import BY_END, FORMS
 from ..lazy import Regex
 from .openpasswords import place_at, place_heads
-from .patterns import Finding, TooMuch, hasty, linear, still_a_key
+from .patterns import SecretFinding, TooMuch, hasty, linear, still_a_key
 
 # %% ../../nbs/redaction/04ac_formsearch.ipynb #d2e73562
 def _bounded(name: str, beginning: str) -> str:
@@ -64,19 +64,19 @@ _WORD, _HASH, _BEFORE = Regex(rb"[\w.~+/=%-]*"), Regex(rb"[\w.~+/=$@:,-]*"), Reg
 _BLANKS = Regex(rb"[ \t]*")
 _ENDS = Regex(rb"AZDO|JQQJ99|\+A(?:CR|St|CD|BB).|NRAL|_mmk|\.apps\.googleusercontent\.com")
 
-def whole_form(raw: bytes, start: int, end: int) -> Finding | None:
+def whole_form(raw: bytes, start: int, end: int) -> SecretFinding | None:
     "The form that fits the word at `start`, of which the beginning goes to `end`."
     until = _WORD.match(raw, _BLANKS.match(raw, end, end + 80).end(), start + 1_200).end()
     fitting = _forms().Match(raw[start:min(until + 80, end + 8 if _ENDS.fullmatch(raw, start, end) else start + 1_200)])
     if not fitting: return None
     until = _WORD.match(raw, until, start + 5_000).end()
     name = FORMS[min(fitting)][0]
-    if name == "private-key": return Finding(start, key_block(raw, until), name)
+    if name == "private-key": return SecretFinding(start, key_block(raw, until), name)
     if name == "password-hash": until = _HASH.match(raw, until, until + 400).end()
     if name in BY_END:
         start -= _BEFORE.match(raw[max(0, start - 100):start][::-1]).end()
         if until - start < 36: return None
-    return None if is_plain(name, raw[start:until].decode("latin-1")) else Finding(start, until, name)
+    return None if is_plain(name, raw[start:until].decode("latin-1")) else SecretFinding(start, until, name)
 
 # %% ../../nbs/redaction/04ac_formsearch.ipynb #56b8b46d
 _UNREAL = Regex(r"\*{4}|\.{3}|EXAMPLE|REDACTED|#{4}|<[a-z]")
@@ -93,7 +93,7 @@ def is_plain(name: str, word: str) -> bool:
 # %% ../../nbs/redaction/04ac_formsearch.ipynb #140f17a4
 _MOST = 1000              # candidates in one text; more cannot be judged in time
 
-def find_forms(raw: bytes) -> list[Finding]:
+def find_forms(raw: bytes) -> list[SecretFinding]:
     "What in `raw` has the form of a key. `TooMuch` when there are too many candidates."
     found, at, search, tried = [], 0, linear(form_heads()).search, 0
     while (hit := search(raw, at)) is not None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from .assignments import looks_secret
 from ..lazy import Regex
-from .patterns import Finding, linear, stands_in
+from .patterns import SecretFinding, linear, stands_in
 from ..records import record
 
 # %% ../../nbs/redaction/04bd_knownvalues.ipynb #ce67214f
@@ -121,7 +121,7 @@ class KnownSecrets:
     @cached_property
     def texts(self): return _one_of(self.by_text)
 
-    def find(self, raw: bytes) -> list[Finding]:
+    def find(self, raw: bytes) -> list[SecretFinding]:
         "Every known value in `raw`: where it is written, and under which name."
         if not self.secrets or len(raw) < self.shortest: return []       # nothing is shorter than its skeleton
         found = _matches(self.bones, self.by_skeleton, skeleton(raw), lambda: _places(raw)) if self.by_skeleton else []
@@ -143,12 +143,12 @@ def _places(raw: bytes) -> list[int]:
     return [i for i, keep in enumerate(raw.translate(kept)) if keep]
 
 # %% ../../nbs/redaction/04bd_knownvalues.ipynb #4e4d98e9
-def _matches(pattern: Any, names: Mapping[bytes, str], raw: bytes, places: Any) -> list[Finding]:
+def _matches(pattern: Any, names: Mapping[bytes, str], raw: bytes, places: Any) -> list[SecretFinding]:
     found, where = [], None
     for hit in pattern.finditer(raw):
         where = where if where is not None else places()
         start, end = hit.span()
-        found.append(Finding(where[start], where[end - 1] + 1, names[raw[start:end]], True))
+        found.append(SecretFinding(where[start], where[end - 1] + 1, names[raw[start:end]], True))
     return found
 
 # %% ../../nbs/redaction/04bd_knownvalues.ipynb #e6fc76af

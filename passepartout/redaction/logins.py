@@ -15,7 +15,7 @@ from .assignments import kind_of, looks_secret
 from .companions import each
 from ..lazy import Regex
 from .nearby import jumbled, mixed, random_looking
-from .patterns import REFERENCE, USUAL, Finding, beside_mark, dull, either, linear
+from .patterns import REFERENCE, USUAL, SecretFinding, beside_mark, dull, either, linear
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #9ba3b472
 _STAND_IN = Regex(r"(?i)^(?:db|user|my|new|old|the|a|some|plain|raw|current|root|admin|default|test)?[ _-]?(?:pass|passwd|password|passphrase|pwd|pw"
@@ -41,38 +41,38 @@ _LAST = Regex(rb"([^\s\"'`]+)[\"'`]?[\s,;)}\]/>]*$")
 
 _SIGN = Regex(rb"[=:][ \t]*[\"']?([^\"']*?)[\"',\\]*\s*$")
 
-def after_sign(hit: Any, judge: Any = taken) -> Finding | None:
+def after_sign(hit: Any, judge: Any = taken) -> SecretFinding | None:
     "What stands in `hit` after its first equals sign or colon, when `judge` says that it counts."
     word = _SIGN.search(hit[0])
-    return (Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word and judge(word[1].decode("latin-1"))
+    return (SecretFinding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word and judge(word[1].decode("latin-1"))
             else None)
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #b0387168
-def last(hit: Any, judge: Any = taken, name: str = "password") -> Finding | None:
+def last(hit: Any, judge: Any = taken, name: str = "password") -> SecretFinding | None:
     "The last word of `hit`, when `judge` says that it counts."
     word = _LAST.search(hit[0])
     if word is None: return None
     text = word[1].decode("latin-1").rstrip(",;)}]")
-    return Finding(hit.start() + word.start(1), hit.start() + word.start(1) + len(text), name) if judge(text) else None
+    return SecretFinding(hit.start() + word.start(1), hit.start() + word.start(1) + len(text), name) if judge(text) else None
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #d4643d1e
 _OPTIONS = r"""(?:^|[\s"'`(])(?:-u|-U|-l|--user|--username|--login|/u:|/user:)[ =]?["']?[\w.@\\+-]{1,60}["']?[ \t]+(?:--?[a-z-]{1,20}[ =][\w.:/-]{1,60}[ \t]+)?(?:(?:--pass|--passwd|--password)[ =]|-p |-P |-p|-P|/p:|/pass:|/password:)["']?[^\s"'$<({-][^\s"'`]{3,60}"""
 _ITS_OPTION = Regex(rb"[ \t](-p|-P|--pass|--passwd|--password|/p:|/pass:|/password:)([ =]?)[\"']?([^\s\"'`]+)$")
 
 @each(_OPTIONS)
-def _options(raw: bytes, hit: Any) -> Finding | None:
+def _options(raw: bytes, hit: Any) -> SecretFinding | None:
     "The password after the name of a user among the options of a command."
     line, option = raw[raw.rfind(b"\n", max(0, hit.start() - 200), hit.start() + 1) + 1:hit.end()], _ITS_OPTION.search(hit[0])
     word, short = option[3].decode("latin-1"), option[1] in (b"-p", b"-P")
     if short and option[2] and re.search(rb"mysql|mariadb|\bssh|psql|docker run|podman run", line): return None
     counts = mingled(word) if short and not option[2] else taken(word) and not (":" in word and short)
-    return Finding(hit.start() + option.start(3), hit.end(), "password") if counts and not word.isdigit() else None
+    return SecretFinding(hit.start() + option.start(3), hit.end(), "password") if counts and not word.isdigit() else None
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #df2c077e
 _VARIABLES = r"""\b[A-Z][A-Z0-9_]{0,40}(?:PASS|PASSWD|PASSWORD|PASSPHRASE|PWD)=["']?[A-Za-z0-9][\w!@#%^&*.+-]{3,60}(?:["']?[ \t\\]|["'],?\r?\n|["']?\r?\n|["']?$)"""
 
 @each(_VARIABLES)
-def _variables(raw: bytes, hit: Any) -> Finding | None:
+def _variables(raw: bytes, hit: Any) -> SecretFinding | None:
     "The value of a variable that is set for one command or one container: `PGPASSWORD=goodspec psql`."
     return after_sign(hit)
 
@@ -80,18 +80,18 @@ def _variables(raw: bytes, hit: Any) -> Finding | None:
 _PIPES = r"""\becho(?: -n)? ["']?[^\s"'|$`]{4,60}["']? ?\| ?(?:sudo (?:-\w+ )*-S|(?:sudo )?(?:docker|podman|helm registry|buildah|skopeo|oras) login|passwd --stdin|chpasswd|sudo chpasswd|cryptsetup|kinit|su\b)"""
 
 @each(_PIPES)
-def _pipes(raw: bytes, hit: Any) -> Finding | None:
+def _pipes(raw: bytes, hit: Any) -> SecretFinding | None:
     "What `echo` says to a program that waits for a password."
     word = re.match(rb"echo(?: -n)? [\"']?([^\s\"'|]+)", hit[0])
     text = word[1].decode("latin-1")
     if b"chpasswd" in hit[0]: text = text.partition(":")[2]
-    return Finding(hit.start() + word.end(1) - len(text), hit.start() + word.end(1), "password") if taken(text) else None
+    return SecretFinding(hit.start() + word.end(1) - len(text), hit.start() + word.end(1), "password") if taken(text) else None
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #b66022a8
 _ACCOUNTS_MADE = r"""(?i)\b(?:net user [\w.-]{1,40} [^\s/"'*]{4,40}|(?:useradd|usermod)[^\n|;]{0,80} -p ["']?[^\s"'$]{4,100}|htpasswd -[a-z]*b[a-z]* [^\s]{1,80} [\w.@-]{1,40} ["']?[^\s"'$]{4,60}|(?:^|\n|\bset )[# ]{0,4}(?:requirepass|masterauth)[ \t]{1,8}["']?[^\s"'$]{4,100})"""
 
 @each(_ACCOUNTS_MADE)
-def _accounts_made(raw: bytes, hit: Any) -> Finding | None:
+def _accounts_made(raw: bytes, hit: Any) -> SecretFinding | None:
     "The password with which an account is made, or a server is closed."
     return last(hit)
 
@@ -100,7 +100,7 @@ _NAMED = r"""(?i)\b(?:name|key|parameterkey)["']?[ \t]{0,4}[:=][ \t]{0,4}["']?[\
 _ITS_NAME = Regex(rb"[:=][ \t]*[\"']?([\w.-]+)")
 
 @each(_NAMED)
-def _named(raw: bytes, hit: Any) -> Finding | None:
+def _named(raw: bytes, hit: Any) -> SecretFinding | None:
     "The value beside or below the name of a password."
     kind = kind_of(_ITS_NAME.search(hit[0])[1].decode("latin-1"))
     return last(hit) if kind == "password" else last(hit, lambda word: looks_secret(word, "strong"), "secret")
@@ -114,12 +114,12 @@ _NAME_APART = Regex(rb"(?i)(?:name|key)=[\"']([\w.:-]+)|<(?:key|name)>([\w.:-]+)
 _VALUE_APART = Regex(rb"(?:>|[\"' ]|[;:]P:|/)([^<>\s\"';@/]+|[^<>\s\"']+)(?:</|[\"']|;|@|\s*)$")
 
 @each(_APART)
-def _apart(raw: bytes, hit: Any) -> Finding | None:
+def _apart(raw: bytes, hit: Any) -> SecretFinding | None:
     "The value that a markup or a recipe sets apart from the name of a password or a token."
     name, word = _NAME_APART.search(hit[0]), _VALUE_APART.search(hit[0])
     if word is None or re.match(rb"@\w+/", word[1]): return None                # @string/password: where it stands
     kind = kind_of(next(filter(None, name.groups())).decode("latin-1")) if name else "password"
-    text, found = word[1].decode("latin-1"), Finding(hit.start() + word.start(1), hit.start() + word.end(1),
+    text, found = word[1].decode("latin-1"), SecretFinding(hit.start() + word.start(1), hit.start() + word.end(1),
                                                      "password" if kind == "password" else "secret")
     return found if (taken(text) if kind == "password" else looks_secret(text, "strong")) else None
 
@@ -132,7 +132,7 @@ def camel(word: str) -> bool:
 _DOTTED = r"""(?im)^[ \t#-]{0,12}(?:spring|quarkus|micronaut|hibernate|javax|jakarta|datasource|jdbc|database|mail|smtp|imap|ldap|redis|kafka|rabbitmq|server|management|sonar|nexus|jenkins|ssl|keystore|truststore|jasypt|eureka|camel|activemq|elasticsearch|mongodb|mysql|postgres(?:ql)?|oracle|s?ftp|proxy|grails|play|flyway|liquibase)(?:\.[\w-]{1,40}){0,6}\.(?:[\w-]{0,20}password|passwd|pwd|secret|passphrase)[ \t]*[=:][ \t]*["']?[^\s"'$(){}<>;]{4,100}["']?[ \t]*\r?$"""
 
 @each(_DOTTED)
-def _dotted(raw: bytes, hit: Any) -> Finding | None:
+def _dotted(raw: bytes, hit: Any) -> SecretFinding | None:
     "Passwords in the properties of a program in Java, also the word `root`."
     return after_sign(hit, lambda word: taken(word) or word in ("root", "admin", "test", "secret") or camel(word))
 
@@ -140,7 +140,7 @@ def _dotted(raw: bytes, hit: Any) -> Finding | None:
 _CAPITALS = r"""(?m)^[ \t-]{0,24}["']?[A-Z][A-Z0-9_]{0,60}(?:PASSWORD|PASSWD|PASSPHRASE)["']?:[ \t]{1,8}["']?[^\s"'$(){}<>|>]{4,100}["']?,?[ \t]*\r?$"""
 
 @each(_CAPITALS)
-def _capitals(raw: bytes, hit: Any) -> Finding | None:
+def _capitals(raw: bytes, hit: Any) -> SecretFinding | None:
     "Passwords after a name in capitals and a colon."
     return after_sign(hit, lambda word: taken(word) or camel(word))
 
@@ -148,7 +148,7 @@ def _capitals(raw: bytes, hit: Any) -> Finding | None:
 _BELOW_USER = r"""(?im)^[ \t-]{0,24}[\w.-]{0,30}(?:user|username|login|user_name|user-name)[ ]?:[ ]{1,4}["']?[\w.@+-]{1,60}["']?[ \t]*\r?\n(?:[ \t]*#[^\n]{0,80}\n)?[ \t]{0,24}[\w.-]{0,30}(?:password|passwd|pwd|pass)[ ]?:[ ]{1,4}["']?[^\s"'$(){}<>,;|]{4,100}["']?[ \t]*(?:\r?\n|$)"""
 
 @each(_BELOW_USER)
-def _below_user(raw: bytes, hit: Any) -> Finding | None:
+def _below_user(raw: bytes, hit: Any) -> SecretFinding | None:
     "Passwords below the name of a user."
     return last(hit)
 
@@ -156,7 +156,7 @@ def _below_user(raw: bytes, hit: Any) -> Finding | None:
 _PROPERTY = r"""(?m)^[ \t]{0,12}(?:[a-rt-z]|s[a-df-z]|se[a-km-z])[a-z-]{1,30}(?:\.[\w-]{1,40}){0,6}\.[\w-]{0,24}(?:[kK]ey|[tT]oken|[sS]ecret|salt)=[\w+/=-]{12,120}\r?$"""
 
 @each(_PROPERTY)
-def _properties(raw: bytes, hit: Any) -> Finding | None:
+def _properties(raw: bytes, hit: Any) -> SecretFinding | None:
     "Keys and tokens after a dotted name, when the value has digits as no variable has."
     name = hit[0].partition(b"=")[0].strip().decode("latin-1")
     if kind_of(name) == "weak" and not name.endswith(("auth.key", ".salt", "encryption.key")): return None
@@ -166,7 +166,7 @@ def _properties(raw: bytes, hit: Any) -> Finding | None:
 _WHOLE_LINE = r"""(?im)^[ \t]{0,12}(?:export )?[\w.-]{0,30}(?:password|passwd|passphrase)(?:=|:[ \t]{0,3})["']?[^\s"'$(){}<>;,\[\]]{4,100}["']?[ \t]*\r?$"""
 
 @each(_WHOLE_LINE)
-def _whole_line(raw: bytes, hit: Any) -> Finding | None:
+def _whole_line(raw: bytes, hit: Any) -> SecretFinding | None:
     "Passwords that fill a line together with their name, without blanks."
     return after_sign(hit)
 
@@ -174,25 +174,25 @@ def _whole_line(raw: bytes, hit: Any) -> Finding | None:
 _FIELDS = r"""(?m)^[\w.*-]{1,80}:(?:[0-9]{2,5}|\*):[A-Za-z*][\w*-]{0,40}:[A-Za-z*][\w*-]{0,40}:[^\s:]{4,100}[ \t]*\r?$"""
 
 @each(_FIELDS)
-def _fields(raw: bytes, hit: Any) -> Finding | None:
+def _fields(raw: bytes, hit: Any) -> SecretFinding | None:
     "The fifth field of a line of `.pgpass`."
     begins = hit.start() + hit[0].rindex(b":") + 1
     word = hit[0].rpartition(b":")[2].strip().decode("latin-1")
-    return Finding(begins, begins + len(word), "password") if taken(word) else None
+    return SecretFinding(begins, begins + len(word), "password") if taken(word) else None
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #e9b3dd25
 _HASHES = r"""\b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::"""
 
 @each(_HASHES)
-def _hashes(raw: bytes, hit: Any) -> Finding | None:
+def _hashes(raw: bytes, hit: Any) -> SecretFinding | None:
     "Both hashes of an account of Windows."
-    return Finding(hit.start(), hit.end() - 3, "password-hash")
+    return SecretFinding(hit.start(), hit.end() - 3, "password-hash")
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #735c84e0
 _MACHINE = r"""\bmachine\s{1,8}[\w.-]{1,80}\s{1,8}login\s{1,8}[^\s]{1,80}\s{1,8}password\s{1,8}[^\s]{4,100}"""
 
 @each(_MACHINE)
-def _machines(raw: bytes, hit: Any) -> Finding | None:
+def _machines(raw: bytes, hit: Any) -> SecretFinding | None:
     "The password of an entry in a `.netrc`."
     return last(hit)
 
@@ -200,17 +200,17 @@ def _machines(raw: bytes, hit: Any) -> Finding | None:
 _STROKE = r"""(?i)\b(?:login|user(?:name)?|account|credentials?|creds)[ ]?[:=][ ]?[\w.@+-]{2,40}[ ]/[ ][^\s/]{5,40}|\b(?:user(?:name)?|login)/pass(?:word)?[ ]?[:=]?[ ]{1,3}[\w.@+-]{2,40}[ ]?/[ ]?[^\s/]{5,40}"""
 
 @each(_STROKE)
-def _strokes(raw: bytes, hit: Any) -> Finding | None:
+def _strokes(raw: bytes, hit: Any) -> SecretFinding | None:
     "The second half of `ada / hunter2`."
     begins = hit.start() + hit[0].rindex(b"/") + 1
     begins += raw[begins:begins + 1] == b" "
-    return Finding(begins, hit.end(), "password") if mingled(raw[begins:hit.end()].decode("latin-1").rstrip(".,;)\"'`")) else None
+    return SecretFinding(begins, hit.end(), "password") if mingled(raw[begins:hit.end()].decode("latin-1").rstrip(".,;)\"'`")) else None
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #0822499d
 _FOR = r"""(?i)\b(?:password|passwort|pass|pin) (?:for|of|für) (?:the |my |our |your |die |das |den )?[\w.@-]{1,40}(?: [\w.@-]{1,20})?(?: is|:| is:| ist|[ ]?=)[ ]{1,3}["'`]?[^\s]{5,60}"""
 
 @each(_FOR)
-def _for(raw: bytes, hit: Any) -> Finding | None:
+def _for(raw: bytes, hit: Any) -> SecretFinding | None:
     "*Password for ada: hunter2*, and with two digits *the password for the router is admin123*."
     least = 2 if re.match(rb"(?i)\w+ \S+ (?:the|my|our|your|die|das|den) ", hit[0]) else 0
     return last(hit, lambda word: mingled(word.strip("\"'`.,")) and sum(map(str.isdigit, word)) >= least)
@@ -225,7 +225,7 @@ def chosen(word: str) -> bool:
 _WRITTEN = r"""(?i)\b(?:password|passwort|kennwort|passwd|pwd|pw|passcode|contrase(?:n|\xc3\xb1)a|mot de passe|wachtwoord|senha)[ ]{1,3}(?:(?:-{1,2}|\xe2\x80[\x93\x94]|\xe2\x86\x92|=>|->)[ ]{1,3})?["'`]?[A-Za-z0-9][!-~]{6,40}"""
 
 @each(_WRITTEN)
-def _written(raw: bytes, hit: Any) -> Finding | None:
+def _written(raw: bytes, hit: Any) -> SecretFinding | None:
     "What stands right after the word for it in a note."
     return last(hit, lambda word: chosen(word.strip("\"'`.,")))
 
@@ -233,18 +233,18 @@ def _written(raw: bytes, hit: Any) -> Finding | None:
 _CODES = r"""\b(?:PIN(?: code)?:?|(?:card|bank|sim|phone) pin:?|[Pp]in(?:[ -]code)?(?: is|:)|(?i:(?:door|alarm|gate|safe|entry|wi-?fi|wlan|locker|garage)[ -](?:code|pin)(?: is|:)?))[ ]{1,3}[0-9]{4,10}\b"""
 
 @each(_CODES)
-def _codes(raw: bytes, hit: Any) -> Finding | None:
+def _codes(raw: bytes, hit: Any) -> SecretFinding | None:
     "The digits that open a door or a card."
-    return Finding(hit.start() + hit[0].rindex(b" ") + 1, hit.end(), "pin")
+    return SecretFinding(hit.start() + hit[0].rindex(b" ") + 1, hit.end(), "pin")
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #ef2a7959
 _SPARE = r"""(?i)\b(?:recovery|backup|rescue|one-time|2fa)[ _-]codes?["']?[ ]?[:=]?[ \n]{1,3}(?:[0-9a-z]{3,6}-[0-9a-z]{3,6}(?:-[0-9a-z]{3,6}){0,4}[,; \n]{0,2}){1,20}"""
 
 @each(_SPARE)
-def _spare(raw: bytes, hit: Any) -> Finding | None:
+def _spare(raw: bytes, hit: Any) -> SecretFinding | None:
     "Codes that replace a lost telephone."
     first = re.search(rb"(?i)codes?[\"']?[ ]?[:=]?[ \n]{1,3}", hit[0])
-    return Finding(hit.start() + first.end(), hit.end(), "secret") if sum(48 <= c < 58 for c in hit[0][first.end():]) >= 3 else None
+    return SecretFinding(hit.start() + first.end(), hit.end(), "secret") if sum(48 <= c < 58 for c in hit[0][first.end():]) >= 3 else None
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #9cd4de91
 _CALLS = r"""(?i)\b(?:\w{0,20}connect(?:ion)?|\w{1,12}_(?:bind|open|change_user|passwd)|pdo|db|maxdb|log_?in|sign_?in|authenticate|auth|\w{0,12}basic_?auth|\w{0,30}credentials?|passwordauthentication|mysqli|redis|auth[ ]?=)[ ]?\((?:[^()\n]{0,200},[ ]?)?["'][\w.@+=,-]{1,60}["'],[ ]?["'][^"'\s]{4,100}["'][ ]?[,)]"""
@@ -252,7 +252,7 @@ _STRINGS = Regex(rb"[\"']([^\"'\s]+)[\"']")
 _PLACE = Regex(r"^\w+://|^[\w-]+(?:\.[\w-]+)+$|^[\w-]+[/:]")
 
 @each(_CALLS)
-def _calls(raw: bytes, hit: Any) -> Finding | None:
+def _calls(raw: bytes, hit: Any) -> SecretFinding | None:
     "The word after a name in a call that logs in."
     given, connects = _STRINGS.findall(hit[0]), re.match(rb"(?i)\w*connect", hit[0])
     sure = len(given) > 2 or not connects or hit[0].count(b",") > 1 + hit[0].endswith(b",")
@@ -262,7 +262,7 @@ def _calls(raw: bytes, hit: Any) -> Finding | None:
 _SIGNS = r"""(?i)\b(?:createhmac|\w{0,16}hmac|cookieparser|\w{0,12}signedcookies?|jwt\.(?:sign|verify|encode|decode)|setsigningkey|secretkeyspec|\w{0,12}\.bind)[ ]?\([^()\n]{0,120}?["'][A-Za-z0-9+/=_-]{16,128}["'][ ]?[,)]"""
 
 @each(_SIGNS)
-def _signing(raw: bytes, hit: Any) -> Finding | None:
+def _signing(raw: bytes, hit: Any) -> SecretFinding | None:
     "The key with which a call signs: `createHmac('sha256', '9f86…')`."
     return last(hit, lambda word: random_looking(word) if word.isalnum() else jumbled(word), "secret")
 
@@ -270,7 +270,7 @@ def _signing(raw: bytes, hit: Any) -> Finding | None:
 _SETTERS = r"""(?i)(?:\b(?:set|with|using|add|change|update)_?[a-z]{0,12}|\.)(?:password|passwd|passphrase|pwd)\([ ]?["'][^"'\s]{4,100}["'][ ]?\)"""
 
 @each(_SETTERS)
-def _setters(raw: bytes, hit: Any) -> Finding | None:
+def _setters(raw: bytes, hit: Any) -> SecretFinding | None:
     "What a password is set to."
     return last(hit)
 
@@ -278,7 +278,7 @@ def _setters(raw: bytes, hit: Any) -> Finding | None:
 _SQL = r"""(?i)\b(?:identified (?:with \w{1,40} )?(?:by|as)|(?:with|encrypted|set) password(?:[ ]?=)?|password[ ]?=[ ]?n)[ ]?["'][^"'\s]{4,100}["']"""
 
 @each(_SQL)
-def _sql(raw: bytes, hit: Any) -> Finding | None:
+def _sql(raw: bytes, hit: Any) -> SecretFinding | None:
     "The password of a user of a database."
     return last(hit)
 
@@ -286,10 +286,10 @@ def _sql(raw: bytes, hit: Any) -> Finding | None:
 _ADDRESSED = r"""://[A-Za-z0-9_-]{20,255}@[\w\[]"""
 
 @each(_ADDRESSED)
-def _addressed(raw: bytes, hit: Any) -> Finding | None:
+def _addressed(raw: bytes, hit: Any) -> SecretFinding | None:
     "A key that stands in an address in place of a name."
     word = hit[0][3:-2].decode()
-    return (Finding(hit.start() + 3, hit.end() - 2, "secret") if random_looking(word[:100].replace("_", "").replace("-", ""))
+    return (SecretFinding(hit.start() + 3, hit.end() - 2, "secret") if random_looking(word[:100].replace("_", "").replace("-", ""))
             or mixed(word[:100]) else None)
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #f8d80ebd
@@ -315,6 +315,6 @@ def login_heads() -> str:
     return either(_WORTH, _APART_BEGIN, _WRITTEN_BEGIN, _CODES, _FIELDS_BEGIN, _CALLS_BEGIN, _SIGNS_BEGIN, _HASHES, _ADDRESSED)
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #53d33c60
-def find_logins(raw: bytes) -> list[Finding]:
+def find_logins(raw: bytes) -> list[SecretFinding]:
     "Passwords in `raw` that are told by the place where they stand. `TooMuch` when there are too many."
     return [finding for find in _ALL for finding in find(raw)] if linear(login_heads()).search(raw) is not None else []

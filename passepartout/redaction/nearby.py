@@ -19,7 +19,7 @@ from typing import Any
 
 from .assignments import no_name, unspoken
 from ..lazy import Regex
-from .patterns import Finding, TooMuch, dull, either, entropy, hasty, linear
+from .patterns import SecretFinding, TooMuch, dull, either, entropy, hasty, linear
 
 # %% ../../nbs/redaction/04ba_nearby.ipynb #ef7ab1d7
 _RUN = r"(?:[A-Za-z0-9]{16,}|[0-9a-zA-Z]{8}-(?:[0-9a-zA-Z]{4}-){3}[0-9a-zA-Z]{12}|(?:[A-Z0-9]{4,8}-){3}[A-Z0-9]{4,8})"
@@ -215,7 +215,7 @@ def pieced(word: str) -> bool:
 # %% ../../nbs/redaction/04ba_nearby.ipynb #e799b6a9
 _QUOTE = b"\"'`"
 
-def _find_joined(raw: bytes) -> list[Finding]:
+def _find_joined(raw: bytes) -> list[SecretFinding]:
     "The joined words in `raw` that are secrets."
     found, looked, low, below = [], 0, raw.lower(), below_names(raw)
     hints = [hint for hint in _HINTS if hint in low]
@@ -242,7 +242,7 @@ def _find_joined(raw: bytes) -> list[Finding]:
         kinds = len(set(word.translate(_KINDS)) - set("-_"))
         if hinted and announced(before) or by_name or by_key or (quoted and (kinds == 3 or len(_SPLIT.findall(word)) >= 0.25 * len(word))
                                                                  or thorough or far) and alone(raw, start, end):
-            found.append(Finding(start, end, "secret"))
+            found.append(SecretFinding(start, end, "secret"))
     return found
 
 _DIGITS, _DASHED = b"0123456789", Regex(rb"(?i)(?:access|api|secret|private|auth)[_-](?:key|token)[_-]$")
@@ -257,12 +257,12 @@ def forty(word: str) -> bool:
     return sum(map(ne, kinds, kinds[1:])) >= 16 and (hasty("".join(filter(str.isalpha, bare))) or len(_NUMBER.findall(kinds)) > 3)
 
 # %% ../../nbs/redaction/04ba_nearby.ipynb #523410d0
-def _find_forty(raw: bytes) -> list[Finding]:
+def _find_forty(raw: bytes) -> list[SecretFinding]:
     found = []
     for hit in linear(_FORTY).finditer(raw):
         start = hit.start() + 1
         if not forty(raw[start:start + 40].decode()) or linear(_HARMLESS).search(raw[max(0, start - 60):start]) is not None: continue
-        found.append(Finding(start, start + 40, "secret"))
+        found.append(SecretFinding(start, start + 40, "secret"))
         if len(found) > _MOST: raise TooMuch("It holds too much that looks random to be judged.")
     return found
 
@@ -332,7 +332,7 @@ _MOST, _HINTS = 400, (b"key", b"token", b"secret", b"pass", b"priv", b"access", 
                       b"psw")
 _INSIDE = frozenset(b"+/.\\%#@&?")       # next to one of these it is a part of data, an address or a path
 
-def _find_runs(raw: bytes) -> list[Finding]:
+def _find_runs(raw: bytes) -> list[SecretFinding]:
     "The runs in `raw` that are secrets by the word before them, or by themselves."
     found, looked, near, low, most, below = [], 0, 0, b"", _MOST + len(raw) // 32, below_names(raw)
     for hit in _runs(raw):
@@ -352,11 +352,11 @@ def _find_runs(raw: bytes) -> list[Finding]:
         if hinted and (near := near + 1) > 2 * _MOST: raise TooMuch("It holds too much that looks random to be judged.")
         if not (hinted and _announced(raw, start, run)) and not _by_itself(raw, start, end, run, below): continue
         if (looked := looked + 1) > _MOST: raise TooMuch("It holds too much that looks random to be judged.")
-        found.append(Finding(start, _rest(raw, end), "secret"))
+        found.append(SecretFinding(start, _rest(raw, end), "secret"))
     return found
 
 # %% ../../nbs/redaction/04ba_nearby.ipynb #730323c8
-def find_nearby(raw: bytes) -> list[Finding]:
+def find_nearby(raw: bytes) -> list[SecretFinding]:
     "What in `raw` looks random and is a secret by the word before it, or by itself. `TooMuch` when there is too much to look at."
     found = _find_runs(raw) + _find_forty(raw)
     return found + _find_joined(raw) if linear(_JOINED).search(raw) is not None else found

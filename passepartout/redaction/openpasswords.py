@@ -11,7 +11,7 @@ __all__ = ['PROGRAM', 'place_heads', 'in_address', 'in_login', 'in_program', 'pl
 import re
 
 from ..lazy import Regex
-from .patterns import REFERENCE, USUAL, Finding, beside_mark, dull, stands_in
+from .patterns import REFERENCE, USUAL, SecretFinding, beside_mark, dull, stands_in
 
 # %% ../../nbs/redaction/04ab_openpasswords.ipynb #3c0fda60
 _ADDRESS = r"://[^\s/:@\"'<>]{0,64}(?:@[^\s/:@\"'<>]{1,64})?(?::[^\s/]|@)"
@@ -35,23 +35,23 @@ def place_heads() -> tuple[str, ...]:
 _USERINFO = Regex(rb"://[^\s/:@\"'<>]{0,64}(?:@[^\s/:@\"'<>]{1,64})?:([^\s/@\"'<>]{3,128})@[\w\[]")
 _KEY_ALONE = Regex(rb"://([0-9a-f]{32})@")                              # as in the address to which crashes are reported
 
-def in_address(raw: bytes, start: int) -> Finding | None:
+def in_address(raw: bytes, start: int) -> SecretFinding | None:
     "The password in the address of which `://` stands at `start`."
     found = _USERINFO.match(raw, start) or _KEY_ALONE.match(raw, start)
     if found is None or dull(word := found[1].decode("latin-1")) and not beside_mark(word): return None
-    return None if REFERENCE.sub("", word) != word else Finding(*found.span(1), "password-in-address")
+    return None if REFERENCE.sub("", word) != word else SecretFinding(*found.span(1), "password-in-address")
 
 # %% ../../nbs/redaction/04ab_openpasswords.ipynb #ced080b9
 _GIVEN = Regex(rb"\s(?:-u|--user|--auth|--proxy-user)[ =]{0,2}[\"'{]?([^\s\"':$]{0,64}?)[\"'}]{0,2}:[\"'{]{0,2}([^\s\"'}]{0,200})")
 
-def in_login(raw: bytes, start: int) -> Finding | None:
+def in_login(raw: bytes, start: int) -> SecretFinding | None:
     "The password of `--user name:password` at `start`, or the name where there is no password, as with keys."
     if (found := _GIVEN.match(raw, start)) is None: return None
     part = 2 if found[2] else 1
     word = found[part].decode("latin-1")
     plain = word.isalpha() and (word.islower() or word.isupper() or word.istitle())
     return (None if b"{{" in found[0] or stands_in(word) or len(word) < 5 or not any(c.isalpha() for c in word) or plain
-            else Finding(*found.span(part), "password-in-command"))
+            else SecretFinding(*found.span(part), "password-in-command"))
 
 # %% ../../nbs/redaction/04ab_openpasswords.ipynb #5d98959e
 _UNTIL = Regex(rb"[^\s\"'`]*")
@@ -59,7 +59,7 @@ PROGRAM = Regex(rb"login\s|sshpass\s|mysql\w*\s|docker login\s|mongo\w*\s|7z[ar]
 _NOTHING_ELSE = Regex(rb"sshpass|psexec|networkcred|directoryentry", re.I)
 _A_CONSTANT = Regex(r"[%&@]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+%?")          # "identified by %ATTR_MAC", as manuals name a field
 
-def in_program(raw: bytes, start: int, end: int) -> Finding | None:
+def in_program(raw: bytes, start: int, end: int) -> SecretFinding | None:
     "What follows `password` in a .netrc, or `-p` of a program that takes its password there; its first character is the last before `end`."
     until = _UNTIL.match(raw, end, end + 200).end()
     word = raw[end - 1:until].decode("latin-1")
@@ -69,13 +69,13 @@ def in_program(raw: bytes, start: int, end: int) -> Finding | None:
     until = end - 1 + len(word)
     if _NOTHING_ELSE.match(raw, start):
         return (None if stands_in(word) and not (word.lower() in USUAL and raw[end - 2:end - 1] in (b'"', b"'")) or len(word) < 4
-                or word.isupper() else Finding(end - 1, until, "password-in-command"))
+                or word.isupper() else SecretFinding(end - 1, until, "password-in-command"))
     return (None if stands_in(word) or len(word) < 5 or word.isdigit() or word.isalpha()
             and (word.islower() or word.isupper() or word.istitle()) or _A_CONSTANT.fullmatch(word)
-            else Finding(end - 1, until, "password-in-command"))
+            else SecretFinding(end - 1, until, "password-in-command"))
 
 # %% ../../nbs/redaction/04ab_openpasswords.ipynb #a801cd76
-def place_at(raw: bytes, start: int, end: int) -> tuple[bool, Finding | None]:
+def place_at(raw: bytes, start: int, end: int) -> tuple[bool, SecretFinding | None]:
     "Whether one of `place_heads` was found from `start` to `end`, and the password that stands there, if any."
     if raw.startswith(b"://", start): return True, in_address(raw, start)
     if raw[start:start + 1] in b" \t": return True, in_login(raw, start)

@@ -16,31 +16,31 @@ from ..conditions import PassepartoutError
 from .disguises import LEADS, OFFSET, escaped_values, folded, in_dumps, plainly, without_colours
 from .knownvalues import KnownSecrets, Secret
 from ..lazy import Regex
-from .patterns import Finding, TooMuch, linear
+from .patterns import SecretFinding, TooMuch, linear
 from .recordtexts import new_texts, strings_in
 from .shaped import find_shaped
 
 _all_ = ["Secret"]
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #ccc047f6
-def reference(finding: Finding) -> str:
+def reference(finding: SecretFinding) -> str:
     "What stands in place of a secret."
     return f"[secret:{finding.name}]" if finding.known else f"[secret-shaped: {finding.name}]"
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #533f0c58
-def _in_order(found: list[Finding]) -> list[Finding]:
+def _in_order(found: list[SecretFinding]) -> list[SecretFinding]:
     "Sorted, and what overlaps joined, under a known name if there is one."
-    joined: list[Finding] = []
+    joined: list[SecretFinding] = []
     for f in sorted(found, key=lambda f: (f.start, -f.end)):
         if joined and f.start < joined[-1].end:
             last = joined[-1]
             named = last if last.known or not f.known else f
-            joined[-1] = Finding(last.start, max(last.end, f.end), named.name, named.known)
+            joined[-1] = SecretFinding(last.start, max(last.end, f.end), named.name, named.known)
         else: joined.append(f)
     return joined
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #1fde9258
-def _replaced(text: str, found: list[Finding]) -> str:
+def _replaced(text: str, found: list[SecretFinding]) -> str:
     "`text` with references in place of what was found, which is in order and does not overlap."
     raw, out, at = text.encode("utf-8", "surrogatepass"), [], 0
     for f in found:
@@ -59,7 +59,7 @@ class Finder:
     "Finds secrets. `known` are values; what looks like one is found without knowing any."
     def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000): self.known, self.most = KnownSecrets(secrets), most
 
-    def find(self, text: str | bytes, shaped: bool = True) -> list[Finding]:
+    def find(self, text: str | bytes, shaped: bool = True) -> list[SecretFinding]:
         "What is secret in `text`, in order and without overlaps. `TooMuch` when it cannot be judged in time."
         raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         if len(raw) > self.most: raise TooMuch(f"A text of {len(raw):,} bytes is too long to be looked through for secrets.")
@@ -69,19 +69,19 @@ class Finder:
         if _ESC in raw and b"\x1b[" in raw: found += self._coloured(raw, shaped)
         return _in_order(found) if len(found) > 1 else found
 
-    def _rewritten(self, raw: bytes) -> list[Finding]:
+    def _rewritten(self, raw: bytes) -> list[SecretFinding]:
         "The known values behind escapes, in doubles of letters and in dumps of files."
         found = escaped_values(self.known, raw) if _PERCENT in raw or _BACKSLASH in raw or _AND in raw or _BRACKET in raw and b"]]>" in raw else []
         if not raw.isascii() and linear(LEADS).search(raw) is not None and self.known.find(plainly(raw)):
             plain, places = folded(raw)
-            found += [Finding(places[f.start], places[f.end], f.name, True) for f in self.known.find(plain)]
+            found += [SecretFinding(places[f.start], places[f.end], f.name, True) for f in self.known.find(plain)]
         if _ZERO in raw and b"000" in raw and linear(OFFSET).search(raw) is not None: found += in_dumps(self.known, raw)
         return found
 
-    def _coloured(self, raw: bytes, shaped: bool) -> list[Finding]:
+    def _coloured(self, raw: bytes, shaped: bool) -> list[SecretFinding]:
         "What is found once the colours of a terminal are taken out, where it stands with them."
         plain, places = without_colours(raw)
-        return [Finding(places[f.start], places[f.end - 1] + 1, f.name, f.known) for f in self.find(plain, shaped)]
+        return [SecretFinding(places[f.start], places[f.end - 1] + 1, f.name, f.known) for f in self.find(plain, shaped)]
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #bba08fd2
 def unseen(text: str, at: int, edge: int, clean: Mapping) -> tuple[list[tuple[str, str]], list[str], int]:
@@ -166,7 +166,7 @@ class Scanner(Remembering):
         return value, plain
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #a9a492b8
-def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[Finding]] | None = None) -> Any:
+def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[SecretFinding]] | None = None) -> Any:
     "A value in which something was found, with references in the place of secrets: each text gets its part of what was found in all of them."
     if parts is None: parts = _parts(scanner, strings_in(value))
     if isinstance(value, str):
@@ -181,7 +181,7 @@ def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[Finding]]
     return value if (shown := redact_each(scanner, str(value), parts)) == str(value) else shown
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #84810d61
-def _parts(scanner: Scanner, texts: list[str]) -> dict[str, list[Finding]]:
+def _parts(scanner: Scanner, texts: list[str]) -> dict[str, list[SecretFinding]]:
     "What was found in `texts`, one after the other, by the text in which it lies."
     raws, parts = [text.encode("utf-8", "surrogatepass") for text in texts], {}
     for separator in (b"\n", b": "):
@@ -191,7 +191,7 @@ def _parts(scanner: Scanner, texts: list[str]) -> dict[str, list[Finding]]:
         for text, raw in zip(texts, raws):
             end = at + len(raw)
             while found and found[-1].end <= at: found.pop()
-            parts.setdefault(text, []).extend(Finding(max(f.start - at, 0), min(f.end, end) - at, f.name, f.known)
+            parts.setdefault(text, []).extend(SecretFinding(max(f.start - at, 0), min(f.end, end) - at, f.name, f.known)
                                               for f in takewhile(lambda f: f.start < end, reversed(found)))
             at = end + len(separator)
     return parts

@@ -20,7 +20,7 @@ from .formsearch import find_forms, form_heads
 from ..lazy import Regex
 from .logins import find_logins, login_heads
 from .nearby import find_nearby, nearby_heads
-from .patterns import Finding, either, linear
+from .patterns import SecretFinding, either, linear
 
 # %% ../../nbs/redaction/04bc_shaped.ipynb #f4f4c438
 _BENT = r"\xe2\x80[\x98-\x9f]|\xc2[\xab\xbb]|\xe3\x80[\x8c-\x8f]"
@@ -53,17 +53,17 @@ def tells(raw: bytes) -> bool:
 _ON = Regex(rb"[A-Za-z0-9+/_=-]*")
 _FAR = 20_000
 
-def to_the_end(raw: bytes, found: list[Finding]) -> list[Finding]:
+def to_the_end(raw: bytes, found: list[SecretFinding]) -> list[SecretFinding]:
     "`found`, each to the end of the word in which it ends."
     whole, since, until = [], 0, 0
     for f in found:
         if not since <= f.end <= until:
             since, until = f.end, _ON.match(raw, f.end, f.end + _FAR).end() if raw[f.end - 1:f.end].isalnum() else f.end
-        whole.append(Finding(f.start, until, f.name) if until > f.end else f)
+        whole.append(SecretFinding(f.start, until, f.name) if until > f.end else f)
     return whole
 
 # %% ../../nbs/redaction/04bc_shaped.ipynb #99d14bac
-def find_plain(raw: bytes) -> list[Finding]:
+def find_plain(raw: bytes) -> list[SecretFinding]:
     "What in `raw` looks like a secret as it stands. `TooMuch` when it cannot be judged in time."
     raw = straight(raw)
     return to_the_end(raw, find_forms(raw) + find_assignments(raw) + find_nearby(raw) + find_companions(raw) + find_logins(raw))
@@ -91,7 +91,7 @@ def worth_undoing(coded: bytes) -> bool:
 # %% ../../nbs/redaction/04bc_shaped.ipynb #11e7a2c2
 _CODED = Regex(rb"[0-9a-fA-F]{64,}|[A-Za-z0-9+/]{40,}(?:\r?\n[ \t]*[A-Za-z0-9+/]+)*={0,2}")
 
-def find_coded(raw: bytes) -> list[Finding]:
+def find_coded(raw: bytes) -> list[SecretFinding]:
     "The runs in `raw` that hold something that looks like a secret once they are undone. `TooMuch` when it cannot be judged in time."
     if linear(_LONG).search(raw) is None: return []
     places, texts, ends = [], [], []
@@ -105,9 +105,9 @@ def find_coded(raw: bytes) -> list[Finding]:
             break
     found = find_plain(whole) if texts and tells(whole := b"\n\n".join(texts)) else []
     named = {bisect_right(ends, f.start): f.name for f in reversed(found)}
-    return [Finding(*places[n], name) for n, name in sorted(named.items())]
+    return [SecretFinding(*places[n], name) for n, name in sorted(named.items())]
 
 # %% ../../nbs/redaction/04bc_shaped.ipynb #300a5676
-def find_shaped(raw: bytes) -> list[Finding]:
+def find_shaped(raw: bytes) -> list[SecretFinding]:
     "What in `raw` looks like a secret, as it stands or undone. `TooMuch` when it cannot be judged in time."
     return find_plain(raw) + find_coded(raw) if tells(raw) else []

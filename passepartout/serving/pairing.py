@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/serving/pairing.html.md"""
 
 # %% auto #0
 __all__ = ['CODE_S', 'FORGET_S', 'KEPT_S', 'KEPT', 'open_links', 'LinkFile', 'Linked', 'LinkedAccounts', 'Linking',
-           'TakenMessages', 'Links']
+           'TakenMessages', 'GatewayLinks']
 
 # %% ../../nbs/serving/19ma_pairing.ipynb #86af7429
 import hmac
@@ -141,7 +141,7 @@ class TakenMessages(Linking):
             return found
 
 # %% ../../nbs/serving/19ma_pairing.ipynb #8221c4bf
-class Links(TakenMessages):
+class GatewayLinks(TakenMessages):
     "Who is linked to which service, which messages were taken, and how far each service was read."
     def place(self, gateway: str) -> int | None:
         "The number after which to go on; None at the beginning, and after six quiet days, since services then begin to count anew."

@@ -21,7 +21,7 @@ from ..conditions import PassepartoutError
 from ..diary import diary_of
 from .gateway import Gateway, GatewayFailed, Incoming, pieces
 from .guests import Bucket
-from .pairing import Linked, Links
+from .pairing import GatewayLinks, Linked
 from ..previews import visible
 from ..verify import brief
 
@@ -41,7 +41,7 @@ def asked(pending: Any, link: Linked, private: bool = False) -> str:
 # %% ../../nbs/serving/19mb_porter.ipynb #40037ca4
 class PorterWords:
     "What may be said through a service. `log` takes one line, `clock` gives Unix time."
-    def __init__(self, house: Any, gateway: Gateway, links: Links, log: Callable[[str], Any] = lambda text: None,
+    def __init__(self, house: Any, gateway: Gateway, links: GatewayLinks, log: Callable[[str], Any] = lambda text: None,
                  clock: Callable[[], float] = time.time):
         self.house, self.gateway, self.links, self.log, self.clock = house, gateway, links, log, clock
         self.name, self.key = gateway.name, gateway.key

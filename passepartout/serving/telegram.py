@@ -20,7 +20,7 @@ from ..net.endpoints import Endpoint, HttpFailed, Times
 from ..net.eventstream import read_json
 from .gateway import GatewayFailed, Incoming
 from ..net.httpclient import Http
-from .pairing import Links
+from .pairing import GatewayLinks
 from .porter import Porter
 
 # %% ../../nbs/serving/19n_telegram.ipynb #4595a9e7
@@ -152,7 +152,7 @@ def open_gateways(house: Any, environ: Mapping[str, str] = os.environ, log: Call
         except PassepartoutError as error:
             (log or agent.log)(f"GATEWAY: {error.message}")
             continue
-        porter = Porter(house, gateway, Links(agent.journal.path and agent.journal.path.with_name("gateways.sqlite")), log or agent.log)
+        porter = Porter(house, gateway, GatewayLinks(agent.journal.path and agent.journal.path.with_name("gateways.sqlite")), log or agent.log)
         tasks.append(asyncio.get_running_loop().create_task(porter.run()))
         agent.background.add(tasks[-1])
         tasks[-1].add_done_callback(agent.background.discard)

@@ -18,7 +18,7 @@ from ..oneline import shown
 from .effort import once, spend
 from .ended import told_to_database
 from .harm import CONFIRM, DENY, destroying_names, destroys, harm, listed, operands_of, outside, overwritten, scratch, spoils, there_outside
-from .places import Places
+from .places import ShellPlaces
 from .programs import Program, parse_words
 from .values import DATA, harmless_script
 from .script import BUILTINS, Simple
@@ -85,7 +85,7 @@ def _alters(text: str, loses: bool = False) -> list[str]:
 _WRITES = Regex(r"""(?:^|[\s\d&"'])>{1,2}[|&]?\s*["']?(?!(?:[/~]|\.\.?)(?:\s|$))(?P<place>[/~.][^\s"'`;|&(){}]*)""")
 _WRITES_OVER = Regex(r"""(?<!>)>\s{0,4}["'](?P<place>\w[^"'`\n]{0,200})["']""")
 
-def _written(text: str, places: Places) -> tuple[int, str] | None:
+def _written(text: str, places: ShellPlaces) -> tuple[int, str] | None:
     names = [found["place"] for found in _WRITES.finditer(text) if not found["place"].startswith(("/dev/null", "/dev/std", "/dev/tty", "/dev/fd/"))]
     if places.elsewhere: names = [name for name in names if not scratch(name)]
     if places.elsewhere: return (CONFIRM, f"It writes to {shown(names[0])} on another machine.") if names else None
@@ -98,12 +98,12 @@ def _written(text: str, places: Places) -> tuple[int, str] | None:
 _HOME = Regex(r"(?:^|(?<=[\s=:\"'(,]))(?:~|\$\{?HOME\}?)(?=[/\s\"'),;]|$)")
 
 # %% ../../nbs/shell/carried.ipynb #20343314
-def harm_carried(text: str, places: Places, home: str = "~") -> tuple[int, str] | None:
+def harm_carried(text: str, places: ShellPlaces, home: str = "~") -> tuple[int, str] | None:
     """(level, sentence) when a program that carries out `text` would destroy something; the gravest. `None` when it names nothing of the kind.
     Raises `Unread` when the line holds more than is looked at."""
     return once((text, home, places.here, places.elsewhere), lambda: _harm_carried(text, places, home))
 
-def _harm_carried(text: str, places: Places, home: str) -> tuple[int, str] | None:
+def _harm_carried(text: str, places: ShellPlaces, home: str) -> tuple[int, str] | None:
     spend(len(text))
     text = _HOME.sub(lambda _: home, text)
     gone = [spoils([found["place"]], places, "It deletes folders with all they hold:") for found in _DELETES.finditer(text)]
@@ -116,7 +116,7 @@ def _harm_carried(text: str, places: Places, home: str) -> tuple[int, str] | Non
     return max(filter(None, [_gravest((each for words in _runs(text) for each in _begun(words)), places), *gone]), default=None)
 
 # %% ../../nbs/shell/carried.ipynb #25306640
-def _gravest(commands: Iterable[tuple[str, Sequence[str]]], places: Places) -> tuple[int, str] | None:
+def _gravest(commands: Iterable[tuple[str, Sequence[str]]], places: ShellPlaces) -> tuple[int, str] | None:
     gravest = None
     for name, rest in commands:
         if not destroys(name): continue
@@ -179,7 +179,7 @@ def shell_parts(text: str) -> list[str]:
     return [each for each in dict.fromkeys(found) if not {"/", "~", "\\"}.isdisjoint(each) and (names_destroyer(each) or not _DISGUISES.isdisjoint(each) and _PARTED.search(each))]
 
 # %% ../../nbs/shell/carried.ipynb #ffd7dd03
-def harm_in_words(name: str, words: Sequence[str], places: Places, home: str = "~") -> tuple[int, str] | None:
+def harm_in_words(name: str, words: Sequence[str], places: ShellPlaces, home: str = "~") -> tuple[int, str] | None:
     "(level, sentence) when the program `name`, which may do anything, would destroy something by carrying out its `words`."
     unknown = _unknown(name, may_carry(name, _of_this_machine(name, words)))
     found = [harm_carried(text, places, home) for text in dict.fromkeys(several(unknown))]

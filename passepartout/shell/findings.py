@@ -21,7 +21,7 @@ from .carried import carried_texts, harm_carried, harm_in_words, names_given, sh
 from .effort import once, refuse, spend
 from .hostile import hostile_line
 from .harm import ASK, CONFIRM, DENY, READ, destroyers, destroys, endings_of_destroyers, harm, scratch
-from .places import Places
+from .places import ShellPlaces
 from .installed import pinned
 from .programs import Program
 from .script import Redirect, Simple
@@ -41,7 +41,7 @@ class Findings:
     doing: set[tuple]
 
     def __init__(self, roots: Sequence[Root], here: str = ""):
-        self.roots, self.places, self.level, self.found = roots, Places(roots, _MOST_NAMES), READ, {}
+        self.roots, self.places, self.level, self.found = roots, ShellPlaces(roots, _MOST_NAMES), READ, {}
         self.places.here, self.known = here, NOTHING
         self.doing = set()                                                                             # the words of commands that may do anything
 

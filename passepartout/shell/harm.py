@@ -21,7 +21,7 @@ from .altered import altered
 from .changers import alters, changing_lines, options_of
 from .effort import spend
 from .ended import ended
-from .places import Places
+from .places import ShellPlaces
 
 # %% ../../nbs/shell/harm.ipynb #cfd1b47f
 READ, ASK, CONFIRM, DENY = range(4)                       # each level is stricter than the one before
@@ -43,7 +43,7 @@ def scratch(name: str) -> bool:
 _STREAMS = Regex(r"/dev/(?:null|std(?:in|out|err)|tty|fd/\d{1,3})")           # what a program was given is not a file
 _SOMEBODYS = Regex(r"~(?:[A-Za-z_][\w.-]*)?(?:/|$)")
 
-def outside(names: Sequence[str], places: Places) -> str | None:
+def outside(names: Sequence[str], places: ShellPlaces) -> str | None:
     "The first of `names` that lies outside the opened folders and the temporary ones, in words; or that they are too many to say."
     for name in names:
         if scratch(name) or _STREAMS.fullmatch(name): continue
@@ -55,7 +55,7 @@ def outside(names: Sequence[str], places: Places) -> str | None:
     return None
 
 # %% ../../nbs/shell/harm.ipynb #592adf1a
-def spoils(names: Sequence[str], places: Places, what: str) -> tuple[int, str]:
+def spoils(names: Sequence[str], places: ShellPlaces, what: str) -> tuple[int, str]:
     "Refused when something outside is among `names`, and marked otherwise."
     if (far := outside(names, places)) is not None: return DENY, f"{what} {far}."
     return CONFIRM, f"{what} {listed(names)}."
@@ -148,7 +148,7 @@ def _find(words, places):
         if (told := _started(words[at + 1:], folders, places)) and told[0] == DENY: return told
     return None
 
-def _started(words: Sequence[str], folders: Sequence[str], places: Places) -> tuple[int, str] | None:
+def _started(words: Sequence[str], folders: Sequence[str], places: ShellPlaces) -> tuple[int, str] | None:
     "The harm of what `find` starts for what it finds in `folders`; `words` go on with more than that."
     end = next((at for at, word in enumerate(words) if word in (";", "+")), len(words))
     put = [made for word in words[1:end] for made in (folders if word == "{}" else [word.replace("{}", folders[0])])]
@@ -172,7 +172,7 @@ def _values(words: Sequence[str], short: str, long: str) -> list[str]:
     return found
 
 # %% ../../nbs/shell/harm.ipynb #a4b59d16
-def _filled(names: Sequence[str], places: Places) -> list[str]:
+def _filled(names: Sequence[str], places: ShellPlaces) -> list[str]:
     found = []
     for name in names if not places.elsewhere else ():
         try: place = places.place(name)
@@ -183,7 +183,7 @@ def _filled(names: Sequence[str], places: Places) -> list[str]:
     return found
 
 # %% ../../nbs/shell/harm.ipynb #694456ec
-def overwritten(name: str, words: Sequence[str], places: Places) -> list[str]:
+def overwritten(name: str, words: Sequence[str], places: ShellPlaces) -> list[str]:
     "Which files with something in them `mv`, `cp`, `install`, `ln`, `tee` and `sort` with these `words` would put something else in the place of."
     operands = operands_of(words)
     if name == "tee": return [] if _flags(words, "a", "--append") else _filled(operands, places)
@@ -193,14 +193,14 @@ def overwritten(name: str, words: Sequence[str], places: Places) -> list[str]:
     return _filled([target, *(f"{target.rstrip('/')}/{each.rstrip('/').rpartition('/')[2]}" for each in sources)], places)
 
 # %% ../../nbs/shell/harm.ipynb #39712e82
-def thrown_away(name: str, words: Sequence[str], places: Places) -> list[str]:
+def thrown_away(name: str, words: Sequence[str], places: ShellPlaces) -> list[str]:
     "What `mv` with these `words` would move to a folder that is thrown away."
     sources, target = _from_to(words)
     return ([each for each in sources if not _passing(each, places)] if name == "mv"
             and (_passing(target, places) or target == "/dev/null") else [])
 
 # %% ../../nbs/shell/harm.ipynb #04d2ce79
-def _passing(name: str, places: Places) -> bool:
+def _passing(name: str, places: ShellPlaces) -> bool:
     "Whether a name, however it is spelled, lies in a temporary folder and in none that is open to the agent."
     path = os.path.normpath(os.path.join(places.roots[0].path, places.absolute(name)))
     if not scratch(path) and not f"{path}/".startswith("/dev/shm/"): return False
@@ -208,7 +208,7 @@ def _passing(name: str, places: Places) -> bool:
     except PathRefused: return True
 
 # %% ../../nbs/shell/harm.ipynb #26686478
-def _far(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
+def _far(name: str, words: Sequence[str], places: ShellPlaces) -> tuple[int, str] | None:
     "Refused when something outside would be gone or written over, as by `rm -r` and `>`."
     if places.elsewhere: return None
     sources, target = _from_to(words) if name in ("mv", "cp", "install", "ln") else ([], "")
@@ -287,16 +287,16 @@ def destroyers() -> list[str]:
     return [*_RULES]
 
 # %% ../../nbs/shell/harm.ipynb #4a0ec2e2
-def there_outside(names: Sequence[str], places: Places) -> str | None:
+def there_outside(names: Sequence[str], places: ShellPlaces) -> str | None:
     "The first of `names` that lies outside the opened folders and is there, in words."
     return outside([each for each in names if _there(each, places)], places)
 
 # %% ../../nbs/shell/harm.ipynb #f73d9105
 _PATTERN = Regex(r"[*?\[{$`]")
 
-def _path(name: str, places: Places) -> str: return os.path.join(places.here or places.roots[0].path, os.path.expanduser(name))
+def _path(name: str, places: ShellPlaces) -> str: return os.path.join(places.here or places.roots[0].path, os.path.expanduser(name))
 
-def _there(name: str, places: Places) -> bool:
+def _there(name: str, places: ShellPlaces) -> bool:
     "Whether something is there under this name, or the folder in front of a pattern in it."
     if len(name) > 4_000 or "\0" in name or places.elsewhere: return False
     if (found := _PATTERN.search(name)) and not name[:found.start()].rpartition("/")[1]: return False
@@ -306,7 +306,7 @@ def _there(name: str, places: Places) -> bool:
 _ORDERS = Regex(r"/etc/(?:sudoers|cron|anacrontab|ld\.so|profile|bash\.bashrc|zsh|rc\.local|pam\.d|g?shadow|passwd|group|ssh/|systemd/|init|udev/|apt/apt\.conf|xdg/autostart)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/(?:proc|sys)/"
                 r"|[~$/].*/\.(?:ssh/(?:authorized_keys|config|rc|environment)|config/(?:autostart|systemd|fish)/|[a-z_]*rc(?:/|\Z)|profile|zshenv|zlogin|xprofile|bash_|pam_environment|gitconfig)", re.S)
 
-def _orders(base: str, words: Sequence[str], places: Places) -> str | None:
+def _orders(base: str, words: Sequence[str], places: ShellPlaces) -> str | None:
     "The first place outside in which other programs take orders and to which `base` with these `words` would write, in words."
     if places.elsewhere: return None
     names = [*altered(base, words), *(operands_of(words) if base == "tee" else ())]
@@ -320,7 +320,7 @@ def _orders(base: str, words: Sequence[str], places: Places) -> str | None:
 # %% ../../nbs/shell/harm.ipynb #3b85663e
 _PYTHON = Regex(r"(?:python|pypy)[\d.]*")
 
-def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
+def harm(name: str, words: Sequence[str], places: ShellPlaces) -> tuple[int, str] | None:
     "(level, sentence) for a command that destroys what cannot be restored; `None` when nothing is known of it."
     base = name.rpartition("/")[2].lower()
     if list(words) in (["--help"], ["--version"]): return None
@@ -334,7 +334,7 @@ def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | N
 # %% ../../nbs/shell/harm.ipynb #f1698ec0
 _NAMED_TOO = frozenset(("userdel", "deluser"))                # their names say as much where the rule says nothing
 
-def _ruled(base: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
+def _ruled(base: str, words: Sequence[str], places: ShellPlaces) -> tuple[int, str] | None:
     "What the rule for a program says of its words, and the words themselves where there is none."
     if base.startswith("mkfs"): return _disk(words, places)
     if (rule := _RULES.get(base)) and ((found := rule(words, places)) or base not in _NAMED_TOO): return found
@@ -342,7 +342,7 @@ def _ruled(base: str, words: Sequence[str], places: Places) -> tuple[int, str] |
     return None
 
 # %% ../../nbs/shell/harm.ipynb #c356ba42
-def nothing_there(name: str, words: Sequence[str], places: Places) -> str:
+def nothing_there(name: str, words: Sequence[str], places: ShellPlaces) -> str:
     "The sentence for an `rm` of files that do not exist; empty when one does, or nobody can tell."
     names = operands_of(words)
     if name.rpartition("/")[2] != "rm" or not names or len(names) > 64: return ""

@@ -20,7 +20,7 @@ from .effort import Unread, limited
 from .findings import Findings, harm_in_other_names, harm_in_text, harm_of_saying
 from .hostile import hostile_line
 from .harm import ASK, CONFIRM, DENY, READ, nothing_there
-from .places import Places
+from .places import ShellPlaces
 from .script import END, SPLIT, Pipeline, Script, Simple, any_hole
 from .single import judge_parts
 from .syntax import read_script
@@ -145,7 +145,7 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
     findings.known = known
     if unseen := unseen_character(text): findings.add(ASK, f"It holds the character {unseen}, which does not show.")
     try:
-        script = judge_parts(findings, parts := read_script(text, Places(roots), known))
+        script = judge_parts(findings, parts := read_script(text, ShellPlaces(roots), known))
         if findings.level > READ and any(command.fills or command.each is not None for command in script.commands()):
             raise Impure("some of its words are not known before it runs")
     except Impure as refusal: return _to_bash(findings, text, refusal.message)
@@ -157,7 +157,7 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
         if told := hostile_line(text, known): findings.add(*told)
         harm_in_other_names(findings, text)
     if (findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects
-        and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots)))):
+        and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], ShellPlaces(roots)))):
         return Judged(ASK, (gone,), script)
     return Judged(findings.level, findings.reasons, script, _unsettled(script))
 

@@ -15,7 +15,7 @@ from ..amounts import counted
 from ..confinement.resources import where
 from ..confinement.roots import PathRefused, Root
 from .harm import CONFIRM, operands_of, harm, overwritten, thrown_away
-from .places import Places
+from .places import ShellPlaces
 from .script import Script, Simple
 from .hostile import key_named
 from .within import keeps
@@ -77,7 +77,7 @@ def _counted(verb: str, names: Sequence[str], roots: Sequence[Root], here: str) 
 # %% ../../nbs/shell/loss.ipynb #65a0fa58
 def _of_copies(base: str, words: list[str], roots: Sequence[Root], here: str) -> str:
     "The phrase for what a copy or a move destroys."
-    places = Places(roots)
+    places = ShellPlaces(roots)
     places.here = here
     if lost := thrown_away(base, words, places): return _counted("delete", lost, roots, here)
     return _counted("overwrite", overwritten(base, words, places), roots, here)
@@ -91,7 +91,7 @@ def _doing(script: Script) -> str:
 # %% ../../nbs/shell/loss.ipynb #ac250598
 def loss(script: Script, roots: Sequence[Root]) -> str:
     "What a script that cannot be taken back destroys, as a phrase to be typed."
-    found, places, here = [], Places(roots), roots[0].path
+    found, places, here = [], ShellPlaces(roots), roots[0].path
     for command in script.commands():
         if command.argv[:1] == ("cd",) and len(command.argv) == 2:
             here = command.argv[1] if command.argv[1].startswith("/") else os.path.normpath(os.path.join(here, command.argv[1]))
@@ -101,7 +101,7 @@ def loss(script: Script, roots: Sequence[Root]) -> str:
     return " and ".join(found) if len(found) <= 2 else f"{found[0]} and {len(found) - 1} things more"
 
 # %% ../../nbs/shell/loss.ipynb #d494b2b6
-def _losses(command: Simple, roots: Sequence[Root], places: Places, here: str) -> Iterator[str]:
+def _losses(command: Simple, roots: Sequence[Root], places: ShellPlaces, here: str) -> Iterator[str]:
     for redirect in command.redirects:
         if redirect.kind == "write" and redirect.target != "/dev/null" and os.path.exists(os.path.join(here, str(redirect.target))):
             yield f"overwrite {_plain(str(redirect.target)) or 'a file'}"

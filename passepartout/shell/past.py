@@ -22,7 +22,7 @@ from ..oneline import shown
 from ..outline.privacy import EDGE, plain_letters, private_names
 from ..confinement.roots import Root
 from ..sensitive import sensitive
-from .places import Places
+from .places import ShellPlaces
 from .repository import key_among, prints_contents, repository_of
 from .sandbox import NAMESPACES, environment, find_bubblewrap, system_mounts
 from .script import Script, unwrapped
@@ -264,7 +264,7 @@ def _objection(folder: str, words: list[str], roots: Sequence[Root], wait_s: flo
     for word in words[1:]:
         if ":" in word and not word.startswith("-") and (why := sensitive(word.rpartition(":")[2])): return f"{shown(word)} {why}."
     if not looks_back(words): return None
-    places = Places(roots)
+    places = ShellPlaces(roots)
     places.here = folder
     named = words[words.index("--") + 1:] if "--" in words else []
     if named and all(map(places.ordinary, named)): return None

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from ..conditions import PassepartoutError
 from ..oneline import shown
 from ..records import record
-from .places import Places
+from .places import ShellPlaces
 from .values import KINDS, checks_for
 
 # %% ../../nbs/shell/programs.ipynb #4c5566bb
@@ -127,7 +127,7 @@ def parse_words(declared: Program, words: Sequence[str], seen: set[str] | None =
     return found, operands, None
 
 # %% ../../nbs/shell/programs.ipynb #f343d174
-def _told_by(declared: Program, places: Places) -> str | None:
+def _told_by(declared: Program, places: ShellPlaces) -> str | None:
     "Why a program is asked about that finds settings of its own where it stands or above."
     folder = places.here or (places.roots[0].path if places.roots else "/")
     while True:
@@ -138,7 +138,7 @@ def _told_by(declared: Program, places: Places) -> str | None:
         folder = above
 
 # %% ../../nbs/shell/programs.ipynb #ae8593a5
-def objection(declared: Program, words: Sequence[str], places: Places) -> str | None:
+def objection(declared: Program, words: Sequence[str], places: ShellPlaces) -> str | None:
     "Why a call of the program with these `words` is asked about; `None` when it only reads, inside."
     if len(words) == 1 and words[0] in ("--help", "--version") and " " not in declared.name: return None
     seen: set[str] = set()

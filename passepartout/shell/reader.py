@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from ..lazy import Regex
-from .places import Places
+from .places import ShellPlaces
 from .sandbox import environment
 from .script import FILE, Pipeline, Simple, has_hole
 from .tree import MOST_COMMANDS
@@ -28,7 +28,7 @@ class CommandReader:
     inner: dict
     fills: list
 
-    def __init__(self, source: bytes, places: Places, variables: Mapping[str, str | None]):
+    def __init__(self, source: bytes, places: ShellPlaces, variables: Mapping[str, str | None]):
         self.source, self.places, self.variables = source, places, dict(variables)
         self.items, self.used, self.unsure, self.lost, self.words = [], [], set(), False, 0
         self.inner, self.fills, self.count, self.within, self.branch = {}, [], [0], 0, 0

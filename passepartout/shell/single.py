@@ -20,7 +20,7 @@ from .findings import (Findings, harm_in_files, harm_in_pipeline, harm_inside, h
                                          judge_redirections, judge_variables)
 from .harm import ASK, READ, harm
 from .later import read_find, read_xargs
-from .places import Places
+from .places import ShellPlaces
 from .installed import another, pinned
 from .programs import Program, objection
 from .repository import history_objection, is_data, repository_objection
@@ -151,7 +151,7 @@ def _known(findings: Findings, command: Simple, program: str, base: str, words: 
     return Simple(program, argv, kept + declared.variables, command.redirects)
 
 # %% ../../nbs/shell/single.ipynb #970f1715
-def _git_objection(findings: Findings, words: list[str], places: Places) -> str | None:
+def _git_objection(findings: Findings, words: list[str], places: ShellPlaces) -> str | None:
     folder = places.here or findings.roots[0].path
     return repository_objection(folder, findings.roots) or history_objection(words, folder, places.ordinary)
 
@@ -173,7 +173,7 @@ def _recursive(declared: Program, words: Sequence[str]) -> bool:
 _SMALL_R = Regex(r"-[A-Za-z]*r")
 
 # %% ../../nbs/shell/single.ipynb #ee40de84
-def _git_options(findings: Findings, words: list[str]) -> tuple[list[str], list[str], Places, str | None]:
+def _git_options(findings: Findings, words: list[str]) -> tuple[list[str], list[str], ShellPlaces, str | None]:
     "(options kept, remaining words, the places as git sees them, why it is asked about)"
     kept, places, at = [], findings.places, 0
     while at < len(words) and words[at] in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "-C", "-c"):
@@ -183,7 +183,7 @@ def _git_options(findings: Findings, words: list[str]) -> tuple[list[str], list[
             kept, at = [*kept, "-c", words[at + 1]], at + 1
         if words[at] == "-C":
             if at + 1 == len(words): return [], words, places, "git -C has no folder."
-            inner = Places(findings.roots, places.left)
+            inner = ShellPlaces(findings.roots, places.left)
             inner.here = places.here
             try: folder = inner.enter(words[at + 1])
             except Impure as refusal: return [], words[at + 2:], places, f"git -C: {refusal.message.removeprefix('cd ')}."

@@ -11,7 +11,7 @@ __all__ = ['read_script']
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from .places import Places, expand_pattern
+from .places import ShellPlaces, expand_pattern
 from .plain import meaning, plain_script
 from .reader import NOT_OURS, CommandReader, all_used, put, settle
 from .script import END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, has_hole
@@ -58,7 +58,7 @@ def _substituted(reader: CommandReader, node, a: int, b: int) -> str:
     if file and (sign != b"<(" or (node.start_byte, node.end_byte) != (a, b)) or not file and sign not in (b"$(",
             b"`") or sign == b"`" and b"\\" in node.text:
         raise Impure(f"{in_question(node.text.decode('utf-8', 'replace'))} starts another process")
-    inner = CommandReader(reader.source, Places(reader.places.roots, reader.places.left, reader.places.entries), reader.variables)
+    inner = CommandReader(reader.source, ShellPlaces(reader.places.roots, reader.places.left, reader.places.entries), reader.variables)
     inner.places.here, inner.lost, inner.words, inner.count, inner.within = (reader.places.here, reader.lost, reader.words, reader.count,
             reader.within + 1)
     if inner.within > 8 or reader.count[0] >= MOST_COMMANDS: raise Impure("it has too many substitutions")
@@ -339,7 +339,7 @@ def _for(reader: CommandReader, node) -> None:
     if reader.branch: reader.variables[name] = None
 
 # %% ../../nbs/shell/syntax.ipynb #5cb24484
-def read_script(text: str, places: Places, variables: Mapping[str, str]) -> Script:
+def read_script(text: str, places: ShellPlaces, variables: Mapping[str, str]) -> Script:
     """The script that the command line `text` comes down to, as seen from `places`. Its commands have no programs yet: who may run what is decided later.
     `Impure` names the part that only a shell could carry out."""
     if bad := bad_character(text): raise Impure(f"it holds the character {bad}, which no command needs")

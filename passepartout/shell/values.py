@@ -15,7 +15,7 @@ from ..confinement.resources import DiskPlace
 from ..confinement.roots import PathRefused
 from ..lazy import Regex
 from ..oneline import shown
-from .places import Places
+from .places import ShellPlaces
 from .script import END, FILE
 
 # %% ../../nbs/shell/values.ipynb #b4024566
@@ -28,7 +28,7 @@ def shared_file(relative: str) -> bool:
     return _SHARED.fullmatch(relative) is not None
 
 # %% ../../nbs/shell/values.ipynb #a2783c4a
-def _is_shared(found: DiskPlace, places: Places) -> bool:
+def _is_shared(found: DiskPlace, places: ShellPlaces) -> bool:
     if not found.sensitive.startswith("is hidden"): return False
     return any(shared_file(found.path[len(folder):]) for root in places.roots
                if found.path.startswith(folder := root.path.rstrip("/") + "/"))
@@ -39,7 +39,7 @@ _OF_THE_MACHINE = frozenset(["", "-", "/dev/null", "/dev/zero", "/dev/urandom", 
                              *(f"/proc/{name}" for name in "cpuinfo meminfo loadavg uptime version filesystems partitions swaps stat "
                                                            "vmstat modules".split())])
 
-def _revision(value: str, places: Places) -> str | None:
+def _revision(value: str, places: ShellPlaces) -> str | None:
     if value in _OF_THE_MACHINE or value[:1] == FILE and value[-1:] == END: return None        # the output of a command that was judged
     try: found = places.place(value)
     except PathRefused as refusal: return refusal.message
@@ -50,7 +50,7 @@ def _revision(value: str, places: Places) -> str | None:
 _ADDRESS = Regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _ADDRESSED = "{0} may be taken for an address, and ./{0} is surely a file."
 
-def _path(value: str, places: Places) -> str | None:
+def _path(value: str, places: ShellPlaces) -> str | None:
     if "%" in value: return f"{shown(value)} may be taken for another name, since some programs decode what follows a percent sign."
     return _ADDRESSED.format(shown(value)) if _ADDRESS.match(value) else _revision(value, places)
 
@@ -59,15 +59,15 @@ _AS_IT_STANDS = frozenset("awk b2sum base32 base64 cat cksum cmp comm cut diff d
                           "head join jq ls mawk md5sum nl od paste pr readlink realpath rev rg sdiff sed sha1sum sha224sum sha256sum "
                           "sha384sum sha512sum sort stat sum tac tail tree tsort unexpand uniq wc xxd".split())
 
-def _name(value: str, places: Places) -> str | None:
+def _name(value: str, places: ShellPlaces) -> str | None:
     return _ADDRESSED.format(shown(value)) if "://" in value else _revision(value, places)
 
 # %% ../../nbs/shell/values.ipynb #7352180d
-def _number(value: str, places: Places) -> str | None:
+def _number(value: str, places: ShellPlaces) -> str | None:
     return None if re.fullmatch(r"[-+]?\d{1,12}(?:\.\d{1,6})?[kKMGTbBcw]?", value, re.ASCII) else f"{shown(value)} is not a number."
 
 # %% ../../nbs/shell/values.ipynb #4a18d183
-def _duration(value: str, places: Places) -> str | None:
+def _duration(value: str, places: ShellPlaces) -> str | None:
     found = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)([smh]?)", value)
     if found and float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]] <= 600: return None
     return f"{shown(value)} is not a time of up to ten minutes."
@@ -79,7 +79,7 @@ _SED_ADDRESS = rf"(?:\d+|\$|/(?:[^/\\\n\[]|\\.|{_BRACKETS})*/[IM]*|{_SED_OTHER})
 _SED_COMMAND = rf"(?:(?:{_SED_ADDRESS})(?:\s*,\s*(?:{_SED_ADDRESS}|[+~]\d+))?\s*!?\s*)?(?:[pPdDgGhHxnN=zlF]|w[ ]*/dev/stdout(?=\n|\Z)|[aic]\\?[ \t]*[^\\\s][^\\\n]*|\#[^\n]*|[qQ]\d*|:[ ]*\w+|[btT][ ]*\w*|y/[^/\\\n]*/[^/\\\n]*/|(?P<open>[{{]+)|[}}]+|s(?P<d>[/|,#@:!%;~_])(?:(?!(?P=d))[^\\\n\[]|\\.|{_BRACKETS})*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[gpiImM0-9]*)?"
 _SED = Regex(rf"[\s;]*{_SED_COMMAND}[ \t]*")
 
-def _sed(value: str, places: Places) -> str | None:
+def _sed(value: str, places: ShellPlaces) -> str | None:
     at = 0
     while at <= len(value) <= 1_000:
         found = _SED.match(value, at)
@@ -109,7 +109,7 @@ def _redirects(script: str) -> bool:
     return False
 
 # %% ../../nbs/shell/values.ipynb #a21c0b9b
-def _awk(value: str, places: Places) -> str | None:
+def _awk(value: str, places: ShellPlaces) -> str | None:
     if len(value) > 1_000 or value.count("print") > 20 or _AWK.search(value) or _redirects(value):
         return "the awk script may read, write or run something."
     return None
@@ -117,13 +117,13 @@ def _awk(value: str, places: Places) -> str | None:
 # %% ../../nbs/shell/values.ipynb #2ad6bc62
 _JQ = Regex(r"import|include|input_filename|\$__prog|modulemeta|get_search_list|env\b|\$ENV", re.I)
 
-def _jq(value: str, places: Places) -> str | None:
+def _jq(value: str, places: ShellPlaces) -> str | None:
     return "the jq filter reads other files, or the environment." if _JQ.search(value) or len(value) > 2_000 else None
 
 # %% ../../nbs/shell/values.ipynb #6e3b6bce
 _YQ = Regex(r"load|env|system|eval|import|include|input|\$__", re.I)
 
-def _yq(value: str, places: Places) -> str | None:
+def _yq(value: str, places: ShellPlaces) -> str | None:
     "There are two programs of this name. Both take a file for the first operand too, when there is one."
     if len(value) > 2_000 or _YQ.search(value): return "the yq expression reads other files, or the environment, or starts something."
     try: found = places.place(value).kind
@@ -141,7 +141,7 @@ _CALLED = frozenset("""abs avg ceil ceiling char coalesce cos count date datetim
 _QUOTED, _HEADED = (Regex(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]"""),
                     Regex(r"\b\w+\s*\([\w\s,]*\)\s*as\s*(?:not\s+)?(?:materialized\s*)?\(", re.I))
 
-def _sql(value: str, places: Places) -> str | None:
+def _sql(value: str, places: ShellPlaces) -> str | None:
     if not _SQL.fullmatch(value) or _REACHES.search(value): return "the SQL may do more than select."
     if value.lstrip()[:1].lower() not in "swve":        # a pragma, and the program's own commands, are read to the letter
         return None
@@ -152,7 +152,7 @@ def _sql(value: str, places: Places) -> str | None:
     return "the SQL has a quote that is not closed." if re.search("""["'`\\[]""", plain.replace("''", "")) else None
 
 # %% ../../nbs/shell/values.ipynb #4a0fad8f
-def _database(value: str, places: Places) -> str | None:
+def _database(value: str, places: ShellPlaces) -> str | None:
     "A database whose header says that it is written by way of a log beside it is one that nobody reads without making that log."
     if why := _path(value, places): return why
     try:
@@ -171,7 +171,7 @@ _STATES = frozenset("all connected synchronized bucket big established listening
 _FILTER = Regex(r"[=<>!&|]+|:(?:[\w-]+|\*)|\*(?::[\w*-]+)?|\d[\d.]*(?:/\d+)?(?::[\w*-]+)?|\[[0-9a-fA-F:]*\](?::[\w*-]+)?|/\S*", re.ASCII)
 _SOCKETS = Regex(r"[46]?(?:TCP|UDP)?(?:@(?:\d[\d.]*|\[[0-9a-fA-F:]*\]))?(?::[\w,-]+)?|(?:TCP|UDP):\^?\w+(?:,\^?\w+)*", re.ASCII | re.I)
 
-def _filter(value: str, places: Places) -> str | None:
+def _filter(value: str, places: ShellPlaces) -> str | None:
     "`value`: all operands, with a zero character between them."
     words = value.split("\0")
     while len(words) > 1 and words[0] in ("state", "exclude") and words[1] in _STATES: del words[:2]
@@ -180,12 +180,12 @@ def _filter(value: str, places: Places) -> str | None:
     return f"{shown(strange)} may be the name of a host, which is looked up." if strange else None
 
 # %% ../../nbs/shell/values.ipynb #7f2c7d20
-def _sockets(value: str, places: Places) -> str | None:
+def _sockets(value: str, places: ShellPlaces) -> str | None:
     if _SOCKETS.fullmatch(value): return None
     return f"{shown(value)} may name a host, which is looked up." if "@" in value else _path(value, places)
 
 # %% ../../nbs/shell/values.ipynb #981bcd94
-_CHECKS: dict[str, Callable[[str, Places], str | None]] = {
+_CHECKS: dict[str, Callable[[str, ShellPlaces], str | None]] = {
     "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "database": _database, "duration": _duration, "filter": _filter, "sockets": _sockets, "text": lambda value, places: None,
     "mounted": lambda value, places: f"{shown(value)} is looked for on the disks, and remembered." if "=" in value else None,
     "date": lambda value, places: None if value.startswith("+") else f"{shown(value)} might set the clock.",
@@ -210,6 +210,6 @@ def harmless_script(kind: str, text: str) -> bool:
     return {"sed": _sed, "awk": _awk, "sql": _sql}[kind](text, None) is None
 
 # %% ../../nbs/shell/values.ipynb #5962ed42
-def checks_for(program: str) -> Mapping[str, Callable[[str, Places], str | None]]:
+def checks_for(program: str) -> Mapping[str, Callable[[str, ShellPlaces], str | None]]:
     "The check of each kind of value for a `program`: of a value, why it is asked about, or `None`."
     return _CHECKS_AS_IT_STANDS if program in _AS_IT_STANDS else _CHECKS

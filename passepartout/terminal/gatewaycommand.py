@@ -26,10 +26,10 @@ _Service = Annotated[str, typer.Argument(help="Which gateway: telegram.")]
 @contextmanager
 def open_links(memex: Path | None, service: str, json_: bool = False) -> Iterator[tuple[Any, Any]]:
     "Settings and links of these notes, closed in any case; what is wrong with them ends the command with its sentence."
-    from passepartout.serving.pairing import Links
+    from passepartout.serving.pairing import GatewayLinks
     if service != "telegram": fail(f"There is no gateway {service[:40]}; there is telegram.", 1, json_)
     settings = settings_of(memex, json_)
-    links = Links(settings.journal_dir / "gateways.sqlite", time.time)
+    links = GatewayLinks(settings.journal_dir / "gateways.sqlite", time.time)
     try: yield settings, links
     except PassepartoutError as error: fail(error.message, 1, json_)
     finally: links.close()

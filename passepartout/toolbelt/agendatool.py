@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import compress
 
-from ..agenda import Item, foremost, render_agenda, say_day, say_item
+from ..agenda import AgendaItem, foremost, render_agenda, say_day, say_item
 from ..amounts import listed
 from ..conditions import PassepartoutError
 from .firstlines import before_days, before_list, say_tags
@@ -74,7 +74,7 @@ def hour_of(text: str | None) -> time | None:
     return moment.time() if isinstance(moment, datetime) and moment.time() != time() else None
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #3821ecbf
-def in_hours(items: Iterable[Item], first: date, last: date, start: time | None, end: time | None) -> list[Item]:
+def in_hours(items: Iterable[AgendaItem], first: date, last: date, start: time | None, end: time | None) -> list[AgendaItem]:
     "The items without those that end before the hour `start` of the first day, or begin at the hour `end` of the last one or later; what is late, or gives notice, has none of these hours."
     if start is None and end is None: return list(items)
     early = lambda item: start is not None and item.day == first and (item.until or item.at) < start
@@ -90,7 +90,7 @@ def say_hours(start: time | None, end: time | None, first: date, last: date) -> 
     return f"Only {hours}, and what has no hour; what is late is left out."
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #af89c2de
-def what_else(notes: IndexedNotes | ReadNotes, last: date, today: date, private: Sequence[str] = ()) -> tuple[str, list[Item]]:
+def what_else(notes: IndexedNotes | ReadNotes, last: date, today: date, private: Sequence[str] = ()) -> tuple[str, list[AgendaItem]]:
     "What to say when nothing is on until `last`, and the item that it names; empty when no public task is open."
     every = [item for items in notes.view("open", today)[0].values() for item in items if not is_private(item.tags, private)]
     bare, dated = [item for item in every if item.due is None], [item for item in every if item.due is not None and item.due > last]
@@ -134,7 +134,7 @@ def this_moment(context: ToolContext) -> datetime:
     return datetime.combine(context.today, now.time()) if context.today else now
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #4e3bd828
-def is_ahead(item: Item, now: datetime) -> bool:
+def is_ahead(item: AgendaItem, now: datetime) -> bool:
     "Whether an item is something that begins, on its day, at `now` or later; what has no hour begins on any hour of its day."
     if item.days or item.habit or item.day is None or item.part and item.part[0] > 1 or item.at is None and item.kind != "event": return False
     return item.day > now.date() or item.day == now.date() and (item.at is None or item.at >= now.time().replace(second=0, microsecond=0))
@@ -157,7 +157,7 @@ def org_next(context: ToolContext, source: Source, private: Sequence[str]) -> To
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #f678edcf
 DAYS = "days"
 
-def one_group(groups: Mapping[str, list[Item]], wanted: str, private: Sequence[str] = ()) -> tuple[dict[str, list[Item]], str]:
+def one_group(groups: Mapping[str, list[AgendaItem]], wanted: str, private: Sequence[str] = ()) -> tuple[dict[str, list[AgendaItem]], str]:
     """The groups that are called `wanted`, or else those whose name has its words; as text too.
 
     Where there is none, the text lists what there is instead, without what is private."""
@@ -175,7 +175,7 @@ def forms_of(word: str) -> tuple[str, ...]:
     return (word, *less, f"{word}s")
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #02faa3b0
-def named_so(groups: Mapping[str, list[Item]], wanted: str) -> dict[str, list[Item]]:
+def named_so(groups: Mapping[str, list[AgendaItem]], wanted: str) -> dict[str, list[AgendaItem]]:
     "The items whose tag or state is called `wanted`, or else those with its words in their title or in a heading above, or else those in a folder or a file of that name, as one group; nothing when there are none."
     name = fold(wanted.lstrip("#@:")).strip()
     words = [word for word in name.split() if word not in ("the", "my", "our", "project")]
@@ -188,7 +188,7 @@ def named_so(groups: Mapping[str, list[Item]], wanted: str) -> dict[str, list[It
     return {wanted: found} if found else {}
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #aad0bc3c
-def dated_between(groups: Mapping[str, list[Item]], title: str, start: date | None, end: date | None) -> tuple[dict[str, list[Item]], str]:
+def dated_between(groups: Mapping[str, list[AgendaItem]], title: str, start: date | None, end: date | None) -> tuple[dict[str, list[AgendaItem]], str]:
     "The groups with the items that have their date from `start` to `end`, both included; as text too."
     first, last = (day.date() if isinstance(day, datetime) else day for day in (start, end))
     inside = lambda item: item.due is not None and (first is None or item.due >= first) and (last is None or item.due <= last)

@@ -17,7 +17,7 @@ from ..confinement.resources import DiskPlace, where
 from ..confinement.roots import PathRefused, Root
 from ..rules import UNREADABLE, Begun, Spoken
 from ..shell.judge import GIVEN_VARIABLES, judge_command
-from ..shell.places import Places
+from ..shell.places import ShellPlaces
 from ..shell.script import FILE, SPLIT, WHOLE, Script, Simple, any_hole, has_hole
 from ..shell.syntax import read_script
 from ..shell.table import lookup
@@ -112,7 +112,7 @@ def read_line(text: str, roots: Sequence[Root], home: str) -> ReadLine | None:
         if len(line.judged) > MOST_SHELLS or (judged := judge_command(text := texts.pop(), roots,
                 home)).script is None or _count(judged.script) > MOST_WORDS:
             return None
-        try: script = read_script(text, Places(roots), {**GIVEN_VARIABLES, "HOME": home, "PWD": roots[0].path})
+        try: script = read_script(text, ShellPlaces(roots), {**GIVEN_VARIABLES, "HOME": home, "PWD": roots[0].path})
         except Impure: return None
         line.judged.append(judged.script)
         for command, _, folders in standing(script, roots):

@@ -12,19 +12,19 @@ __all__ = ['QUESTIONS', 'MOST_GROUPS', 'MOST_TAGS_NAMED', 'MOST_NAMED', 'is_fixe
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
-from ..agenda import Item, say_day
+from ..agenda import AgendaItem, say_day
 from ..amounts import counted, listed
 
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #b819517f
 QUESTIONS: Mapping[str, str] = {"count": "how many", "free": "which hours or days are free", "longest": "what has waited longest", "first": "what comes first", "last": "what comes last",
                                 "groups": "which projects or tags there are, without their tasks"}
 
-def is_fixed(item: Item) -> bool:
+def is_fixed(item: AgendaItem) -> bool:
     "Whether something takes place on its day, at an hour or all day long, and cannot be done at any other time."
     return item.days == 0 and not item.habit and (item.at is not None or item.kind == "event")
 
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #0878b296
-def say_how_many(items: Sequence[Item]) -> str:
+def say_how_many(items: Sequence[AgendaItem]) -> str:
     "The number of things on these days, and of what kind they are; empty when there are none."
     fixed, late = sum(map(is_fixed, items)), sum(item.days < 0 for item in items)
     ahead = sum(item.days > 0 for item in items)
@@ -33,7 +33,7 @@ def say_how_many(items: Sequence[Item]) -> str:
     return f"{counted(len(items), 'thing')}: {', '.join(kinds)}." if items else ""
 
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #45d4fed0
-def say_number(groups: Mapping[str, Sequence[Item]]) -> str:
+def say_number(groups: Mapping[str, Sequence[AgendaItem]]) -> str:
     "The number of tasks in a list; empty when there are none."
     number = len({(item.file, item.line) for items in groups.values() for item in items})
     return f"{counted(number, 'task')}." if number else ""
@@ -41,7 +41,7 @@ def say_number(groups: Mapping[str, Sequence[Item]]) -> str:
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #af64d929
 MOST_GROUPS = 60
 
-def say_groups(groups: Mapping[str, Sequence[Item]], one: str) -> str:
+def say_groups(groups: Mapping[str, Sequence[AgendaItem]], one: str) -> str:
     "The names of the groups of a list, each with the number of its tasks; `one` is what a group is. Empty when there are none."
     named = [f"{name} ({len(items)})" for name, items in groups.items() if name]
     more = [f"… {len(named) - MOST_GROUPS} more"] if len(named) > MOST_GROUPS else []
@@ -50,7 +50,7 @@ def say_groups(groups: Mapping[str, Sequence[Item]], one: str) -> str:
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #970e6e1e
 MOST_TAGS_NAMED = 200
 
-def say_tags(tags: Iterable[str], groups: Mapping[str, Sequence[Item]]) -> str:
+def say_tags(tags: Iterable[str], groups: Mapping[str, Sequence[AgendaItem]]) -> str:
     "All `tags` by name, with the number of their open tasks, which are `groups`. Empty when there are none."
     named = sorted({*tags, *filter(None, groups)}, key=lambda tag: (tag.casefold(), tag))
     lines = [f"{tag} ({len(groups[tag])})" if tag in groups else tag for tag in named]
@@ -65,12 +65,12 @@ def plain_example(tags: Sequence[str]) -> str:
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #bd20f068
 MOST_NAMED = 7
 
-def say_taken(item: Item) -> str:
+def say_taken(item: AgendaItem) -> str:
     "An appointment in a few words: its hours and its title."
     return f"{item.at:%H:%M}" + (f" to {item.until:%H:%M}" if item.until else "") + f" {item.title}" if item.at else f"{item.title}, all day"
 
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #ed22f37c
-def say_free(items: Iterable[Item], first: date, last: date, today: date, hours: str = "") -> str:
+def say_free(items: Iterable[AgendaItem], first: date, last: date, today: date, hours: str = "") -> str:
     "Whether the days from `first` to `last`, or on one day the `hours` that were asked about, have nothing with an hour."
     fixed = [item for item in items if is_fixed(item)]
     if first == last:
@@ -84,7 +84,7 @@ def say_free(items: Iterable[Item], first: date, last: date, today: date, hours:
     return f"Nothing has an hour on {named}" + (f", and {counted(len(free) - MOST_NAMED, 'more day')} of {(last - start).days + 1}" if len(free) > MOST_NAMED else "") + "."
 
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #34f02d8c
-def say_longest(groups: Mapping[str, Sequence[Item]], today: date) -> str:
+def say_longest(groups: Mapping[str, Sequence[AgendaItem]], today: date) -> str:
     "Those tasks of a list whose date is the earliest, if that is past; empty when no date is."
     late = [item for item in {(item.file, item.line): item for items in groups.values() for item in items}.values() if item.due is not None and item.due < today]
     if not late: return ""
@@ -93,7 +93,7 @@ def say_longest(groups: Mapping[str, Sequence[Item]], today: date) -> str:
     return f"Longest: {'; '.join(named[:MOST_NAMED])}, since {say_day(since)}, {counted((today - since).days, 'day')} ago."
 
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #7603146f
-def say_end(items: Sequence[Item], last: bool) -> str:
+def say_end(items: Sequence[AgendaItem], last: bool) -> str:
     "The first, or the `last`, of what has an hour on these days."
     timed = [item for item in items if is_fixed(item) and item.at]
     if not timed: return "Nothing here has an hour, so none comes first or last." if items else ""
@@ -101,14 +101,14 @@ def say_end(items: Sequence[Item], last: bool) -> str:
     return f"{'Last' if last else 'First'}: {say_taken(item)}, {say_day(item.day)}."
 
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #22232e5b
-def before_days(question: str, items: Sequence[Item], first: date, last: date, today: date, hours: str = "") -> str:
+def before_days(question: str, items: Sequence[AgendaItem], first: date, last: date, today: date, hours: str = "") -> str:
     "The line that answers a question about some days; empty when none was asked, or the list says it alone."
     if question == "free": return say_free(items, first, last, today, hours)
     if question == "longest": return say_longest({"": items}, today)
     return say_how_many(items) if question == "count" else say_end(items, question == "last") if question else ""
 
 # %% ../../nbs/toolbelt/12ada_firstlines.ipynb #7d64128f
-def before_list(question: str, groups: Mapping[str, Sequence[Item]], today: date, one: str = "group") -> str:
+def before_list(question: str, groups: Mapping[str, Sequence[AgendaItem]], today: date, one: str = "group") -> str:
     "The line that answers a question about a list of tasks, of which `one` is a group; empty when none was asked, or the list says it alone."
     if question == "groups": return say_groups(groups, one)
     return say_longest(groups, today) if question == "longest" else say_number(groups) if question == "count" else ""

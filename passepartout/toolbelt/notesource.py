@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from datetime import date
 
-from ..agenda import Item, agenda
+from ..agenda import AgendaItem, agenda
 from ..indexing.embeddings import Vectors
 from ..indexing.finding import IndexedNotes, serves
 from ..indexing.index import Index
@@ -48,11 +48,11 @@ class ReadNotes:
         "The hits for a query."
         return find(self.notes.outlines, query, limit=limit, now=now, private=private)
 
-    def agenda(self, first: date, last: date, today: date, most: int, private: Sequence[str] = ()) -> list[Item]:
+    def agenda(self, first: date, last: date, today: date, most: int, private: Sequence[str] = ()) -> list[AgendaItem]:
         "The items of a range of days."
         return agenda(self.notes.outlines, first, last, today)
 
-    def view(self, name: str, today: date) -> tuple[dict[str, list[Item]], str]:
+    def view(self, name: str, today: date) -> tuple[dict[str, list[AgendaItem]], str]:
         "(groups, text) of one of `views.VIEWS`."
         return view(name, self.notes.outlines, today)
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import date, datetime
 
 from ..amounts import counted, listed
-from ..agenda import Item, say_day
+from ..agenda import AgendaItem, say_day
 from .agendatool import DAYS, NEXT, org_agenda, org_next, org_view, read_clock, read_when, this_moment
 from .firstlines import QUESTIONS
 from ..capture import INBOX, CaptureError, append_headline, clean_title, say_repeat, tags_of
@@ -126,7 +126,7 @@ def read_file(start: int, lines: int, context: ToolContext, private: Sequence[st
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #7c0f69b3
 HITS = [{**dict.fromkeys(Hit.__slots__, FREE), "line": SURE, "at": SURE, "score": SURE}]
-ITEMS = [{**dict.fromkeys(Item._fields, FREE), "days": SURE, "line": SURE, "due": FREE, "group": FREE}]
+ITEMS = [{**dict.fromkeys(AgendaItem._fields, FREE), "days": SURE, "line": SURE, "due": FREE, "group": FREE}]
 LINES = [{"file": FREE, "start": SURE, "end": SURE, "total": SURE, "path": FREE, "text": FREE}]
 FOLDER = Parameter("folder", "string", "where to look, relative to the memex", default=".", kind="path", access="tree")
 

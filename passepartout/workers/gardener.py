@@ -18,7 +18,7 @@ from typing import Any
 from ..agenda import live_dates
 from ..conditions import PassepartoutError
 from ..jobs import Beat, Job
-from ..outline.links import Link, LinkTargets, all_links
+from ..outline.links import LinkTargets, NoteLink, all_links
 from ..outline.privacy import is_private
 from ..messages import Label
 from ..notes import NoteCache, is_template, read_notes
@@ -64,7 +64,7 @@ def dead_links(targets: LinkTargets, exists: Callable[[str], bool], private: Seq
                        stands_private(outline, outline.nodes[link.node], private), moved_link_repair(targets, outline, link))
 
 # %% ../../nbs/workers/gardener.ipynb #21b920f4
-def moved_link_repair(targets: LinkTargets, outline: Outline, link: Link) -> tuple[str, dict] | None:
+def moved_link_repair(targets: LinkTargets, outline: Outline, link: NoteLink) -> tuple[str, dict] | None:
     "The repair of a link to a file that lies elsewhere now: if exactly one note has its name, and what stands in the text can be replaced without touching anything else."
     if link.kind != "file" or link.option: return None
     name = posixpath.basename(link.target).casefold()

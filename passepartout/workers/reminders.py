@@ -11,7 +11,7 @@ __all__ = ['LATEST', 'MOST', 'moment_of', 'key_of', 'timed', 'worded', 'seen_at'
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta, tzinfo
 
-from ..agenda import Item
+from ..agenda import AgendaItem
 from ..jobs import Beat, Job
 from ..outline.privacy import is_private
 from ..schedule import Changes, Cron, local_zone
@@ -21,25 +21,25 @@ from ..skills import Skill
 LATEST = 12 * 3600.0              # so late a reminder is still told
 MOST = 20                         # reminders at once; more are told as a number
 
-def moment_of(item: Item, zone: tzinfo) -> float | None:
+def moment_of(item: AgendaItem, zone: tzinfo) -> float | None:
     "When an item of the agenda begins (Unix seconds); None for what has no time of its own."
     if item.at is None or item.days != 0 or item.day is None: return None
     try: return datetime.combine(item.day, item.at, zone).timestamp()
     except (OverflowError, ValueError): return None
 
 # %% ../../nbs/workers/reminders.ipynb #1571dc09
-def key_of(item: Item) -> str:
+def key_of(item: AgendaItem) -> str:
     "What makes a reminder the same one."
     return f"{item.day} {item.at:%H:%M} {item.kind} {item.file} {' › '.join([*item.path, item.title])}"
 
 # %% ../../nbs/workers/reminders.ipynb #c6695058
-def timed(items: Iterable[Item], now: float, zone: tzinfo) -> tuple[list[tuple[float, Item]], float | None]:
+def timed(items: Iterable[AgendaItem], now: float, zone: tzinfo) -> tuple[list[tuple[float, AgendaItem]], float | None]:
     "(moment, item) of what is to be told by now, earliest first, and when the next one is due."
     found = sorted(((at, item) for item in items if (at := moment_of(item, zone)) is not None), key=lambda pair: pair[0])
     return [(at, item) for at, item in found if now - LATEST <= at <= now], next((at for at, _ in found if at > now), None)
 
 # %% ../../nbs/workers/reminders.ipynb #e4f98b26
-def worded(item: Item, at: float, now: float, zone: tzinfo) -> str:
+def worded(item: AgendaItem, at: float, now: float, zone: tzinfo) -> str:
     "A reminder as a sentence."
     what = " ".join(filter(None, [item.keyword, item.title]))
     when = f"{item.at:%H:%M}" + (f" to {item.until:%H:%M}" if item.until else "")
