@@ -361,7 +361,7 @@ async def test_words_are_a_turn_with_what_the_client_looks_at_and_those_of_other
     one, made = guest(unseen={"main": ["t0"]}), held(handle=handle, process=process)
     message = {"type": "EVENT", "foveal_focus": "roof", "payload": {"sensor": sensor, "text": "hello"}}
     assert await answer_to(made, one, message) == ("t", "main")
-    if sensor == "user-input": assert seen == [("hello", {"source": requests.CLI, "session": "main", "focus": "roof", "typed": True, "unseen": ("t0",)})]
+    if sensor == "user-input": assert seen == [("hello", {"source": requests.CLI, "session": "main", "focus": "roof", "typed": True, "handed": False, "unseen": ("t0",)})]
     else: assert seen[0].payload["text"] == "hello" and str(seen[0].sensor) == str(requests.receive({"type": "EVENT", "payload": {"sensor": "chat-message", "text": "x"}}, source=requests.CLI, session="main").sensor)
 
 
