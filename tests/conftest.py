@@ -56,7 +56,7 @@ def thinned(values, every):
     return [mark(value, number) for number, value in enumerate(values)]
 
 
-MANY, EACH = 3, 5
+MANY, EACH = 2, 8
 
 
 @pytest.hookimpl(specname="pytest_collection_modifyitems", tryfirst=True)

@@ -383,6 +383,7 @@ async def test_what_a_screen_turns_round_is_told_in_its_order(args, pieces):
     assert [line.partition("first ")[2] for line in told] == ([] if pieces is None else [", then ".join(f"“{piece}”" for piece in pieces) + "."])
 
 
+@pytest.mark.slow
 async def test_very_much_that_a_screen_turns_round_is_told_shortly_and_soon():
     for text in ("א/" * 50_000, ("א" + " " * 25_000) * 4, "אa/" * 50_000, "\nא/ב" * 30_000, "א\u05b0" * 50_000, "א" * 200_000):
         began = time.process_time()

@@ -116,6 +116,7 @@ def test_the_index_and_the_reader_agree_on_the_tags_of_an_outliner(tmp_path):
     assert [hit.title for hit in read.find("garden", 9, 0.0, today).hits] == hits("garden")
 
 
+@pytest.mark.slow
 def test_no_outliner_takes_long():
     for text in ("- a #b\n" * 50_000, "".join(f"{' ' * (n % 900)}- a #b{n}\n" for n in range(5_000)), "- a #b\n" + "  #c\n" * 50_000, "- a #b\n\t- TODO x\n" * 20_000):
         began = time.perf_counter(); outline = parse_note(text, "a.md"); [outline.tags(node) for node in outline.nodes[:50]]

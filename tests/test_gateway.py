@@ -135,6 +135,7 @@ def test_a_code_that_did_not_count_under_one_clock_does_not_count_under_the_next
             assert not links.bind("telegram", code, "7", "7", "Ana") and links.linked("telegram") is None
 
 
+@pytest.mark.slow
 def test_no_message_is_taken_twice_because_a_clock_was_set(tmp_path):
     "The service was not told how far it was read, and sends them all again."
     now, numbers = [1_800_000_000.0], [*range(900)]

@@ -70,6 +70,7 @@ def test_a_tool_that_waits_for_the_first_reading_is_not_given_up(home):
     finally: agent.run(agent.close())
     assert "Thing" in answer and "given up" not in answer, answer
 
+@pytest.mark.slow
 def test_a_tool_is_given_up_when_the_reading_stands_still(home):
     agent = slow_agent(home, files=3, seconds=5.0, most=0.4)
     try: answer = str(agent.run(agent.handle(QUESTION)))
@@ -351,6 +352,7 @@ def test_a_chat_hears_of_changes_and_a_rename_is_no_new_note(home):
     assert not [t for t in threading.enumerate() if t.name == "passepartout-watch"]
 
 
+@pytest.mark.slow
 def test_a_process_that_asks_a_model_one_question_shows_it_the_notes_also_the_first_time(home):
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
     heard = []

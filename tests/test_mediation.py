@@ -695,6 +695,7 @@ async def test_checking_a_proposal_runs_nothing(tmp_path):
     assert (agent.ran, agent.journal.records(), len(agent.clearances)) == ([], [], 0)
 
 
+@pytest.mark.slow
 async def test_a_result_with_millions_of_parts_is_no_fault(tmp_path):
     agent = await booted(tmp_path, {**ASK, "theirs": "allow"}, [write_plist(EFFECTS["theirs"]), "Done."])
     agent.tools.register(Tool("theirs", "Counts", [Parameter("note")], lambda note: list(range(2_100_000)), foreign=True))

@@ -447,6 +447,7 @@ def test_who_is_killed_while_forgetting_can_say_it_again(tmp_path, journal, monk
 
 # The command ----------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_versions_are_forgotten_from_the_command_line(home):
     (home.memex / "inbox.org").write_text("* Router, password hunter2\n")
     home.ask("todo: buy pineapple")

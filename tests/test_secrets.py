@@ -150,6 +150,7 @@ def test_ordinary_lines_raise_no_alarm(line):
     assert SCANNER.redact(line) is line
 
 
+@pytest.mark.slow
 def test_notes_and_code_raise_hardly_any():
     lines = alarms = 0
     for path in [*(ROOT / "passepartout").rglob("*.py"), *(ROOT / "passepartout" / "sample").rglob("*.org"), *Path(os.__file__).parent.glob("*.py")]:

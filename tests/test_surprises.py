@@ -95,6 +95,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_may_open_no_more_files_says_so_loses_nothing_and_goes_on_when_it_may(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "inbox.org").write_text("* Inbox\n")

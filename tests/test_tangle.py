@@ -192,6 +192,7 @@ def test_a_page_of_many_tables_is_read_once():
     assert seconds(2000) < 30 * few
 
 
+@pytest.mark.slow
 def test_a_table_that_is_wanted_by_every_block_does_not_fill_the_disk():
     page = page_of(Path("p.org"), ("#+name: big\n" + "| abcdefghij | 1 |\n" * 5_000 + "\n" + tables(200, "big")).encode())
     with pytest.raises(TangleError, match="grows beyond"): tangled(Web(page.outline, page.sources), "p.org")

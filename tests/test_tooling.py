@@ -341,6 +341,7 @@ def test_what_was_written_into_a_module_by_hand_is_told_and_kept(pair, capsys, c
     assert "by hand" not in capsys.readouterr().out, "once"
 
 
+@pytest.mark.slow
 def test_a_module_that_was_exported_and_one_that_was_checked_out_are_nobodys_handwork(pair, capsys):
     pair.run("one", "demo"); pair.run("export"); pair.commit()
     for number in ("3", "4"):

@@ -54,6 +54,7 @@ def test_what_could_not_be_done_ends_with_1_also_when_it_was_only_a_read_or_neve
     assert command(tmp_path, "ask", "read inbox.org")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_daemon_says_as_well_that_it_could_not_be_done(tmp_path):
     (tmp_path / "notes").mkdir(); (tmp_path / "notes/photo.org").write_bytes(b"\0")
     given = {"memex_dir": tmp_path / "notes", "state_dir": tmp_path / "state", "cache_dir": tmp_path / "cache", "config_dir": tmp_path / "config"}
