@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .bounds import bounds
-from .copies import Looked, copies, in_their_place, kept_keys, told_of_copies
+from .copies import copies, in_their_place, kept_keys, told_of_copies
+from .keyless import Looked
 from ..messages import Label
 from .reach import output_label, seen_before
 from ..confinement.roots import Root
