@@ -782,3 +782,15 @@ def test_a_stream_that_cannot_be_judged_is_kept_back():
     shown = stream.feed(f"{'word ' * 900}{VALUE}") + stream.finish()
     assert VALUE not in shown and shown.startswith("[withheld: ")
     assert Stream(SCANNER).overlap >= 2048 and Stream(Scanner([Secret("T", b"ab1-" * 500)])).overlap >= 12_000 and Stream(SCANNER, 10).overlap == 10
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+async def test_no_piece_of_a_password_is_named_as_a_word_that_comes_close(tmp_path, indexed):
+    "Asked for a word that is nowhere, a search names the nearest ones that are: not those that stand in a password only."
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "access.org").write_text("* Wifi\nThe wifi password: Zk8-qwTx-77Lp\n* Garden\nThe slate comes on Friday.\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("reflex",), **({} if indexed else {"journal": ":memory:"}))
+    answers = [str(await agent.handle(f"find {word}")) for word in ("qwTy", "77Lq", "Zk9", "slatee")]
+    assert not any(piece in answer.lower() for answer in answers[:3] for piece in ("qwtx", "77lp", "zk8")) and "Close to it: slate." in answers[3], answers
+    await agent.close()
