@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/search.html.md"""
 # %% auto #0
 __all__ = ['MARKS', 'LETTERS', 'GAPS', 'RUNS', 'CALLED', 'BEGUN', 'PAGE', 'EMPTY_FOLDER', 'FEWER', 'fold', 'Term', 'read_query',
            'Section', 'fold_outline', 'term_points', 'called_so', 'name_points', 'score', 'standing', 'Hit', 'Found',
-           'snippet', 'clip', 'find', 'matches', 'make_hit', 'no_terms', 'say_missing', 'say_apart', 'why_nothing',
-           'nearest']
+           'snippet', 'clip', 'find', 'matches', 'make_hit', 'no_terms', 'say_missing', 'say_apart', 'openly',
+           'said_openly', 'why_nothing', 'nearest']
 
 # %% ../nbs/08c_search.ipynb #22096342
 import re
@@ -226,6 +226,22 @@ def say_apart(counts: Sequence[str] = (), filtered: bool = False) -> str:
     told = f" ({', '.join(counts)})" if counts else ""
     return f"Every word occurs, but never together in one section{' with these filters' if filtered else ''}{told}." + (" Try fewer." if filtered else FEWER)
 
+# %% ../nbs/08c_search.ipynb #dce367d3
+def openly(text: str) -> str:
+    "A text with a blank in the place of each key that stands in it; empty when nobody can tell what is a key in it."
+    from passepartout.redaction.patterns import TooMuch
+    from passepartout.redaction.shaped import find_shaped
+    raw = text.encode("utf-8", "surrogatepass")
+    try: found = find_shaped(raw)
+    except TooMuch: return ""
+    for each in sorted(found, reverse=True): raw = raw[:each.start] + b" " + raw[each.end:]
+    return raw.decode("utf-8", "surrogatepass")
+
+def said_openly(outlines: Iterable[Outline], word: str) -> bool:
+    "Does a folded word stand in one of the notes, and in no key?"
+    return any(f" {word} " in fold(openly(o.text)) for o in outlines
+               if any(f" {word} " in f"{s.title}{s.body}" for s in o.derived("folded", fold_outline)))
+
 # %% ../nbs/08c_search.ipynb #a768f3f5
 def why_nothing(outlines: Sequence[Outline], terms: Sequence[Term], private: Sequence[str] = ()) -> tuple[str, bool]:
     "(why a query with words finds nothing, whether private notes had a say in that): a word that is nowhere, with the nearest ones that are, or words that never meet."
@@ -234,7 +250,8 @@ def why_nothing(outlines: Sequence[Outline], terms: Sequence[Term], private: Seq
     held = {t.text: [secret for s, secret in every if t.needle in f"{s.title}{s.tags}{s.body}"] for t in terms}
     doubt, public = any(found and all(found) for found in held.values()), [s for s, secret in every if not secret]
     if missing := [t for t in terms if not held[t.text]]:
-        return say_missing([repr(t.text) for t in missing], sorted({word for t in missing for word in nearest(public, t)})), doubt
+        near = {word for t in missing for word in nearest(public, t)}
+        return say_missing([repr(t.text) for t in missing], sorted(word for word in near if said_openly(outlines, word))), doubt
     return say_apart([f"{word}: {len(found)}" for word, found in held.items()] if len(public) == len(every) else ()), doubt
 
 # %% ../nbs/08c_search.ipynb #4bb96f89

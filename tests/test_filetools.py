@@ -210,3 +210,20 @@ def test_a_passage_that_is_not_there_is_answered_with_the_line_that_was_meant(tm
     try: assert str(asyncio.run(agent.handle("another word in list.org, please"))) == "I see."
     finally: asyncio.run(agent.close())
     assert f"{'' if private else told}Read it again; spaces and line breaks count." in prompts[1] and ("The nearest" in prompts[1]) is ("nearest" in told and not private)
+
+
+KEY = "ghp_" + "aB3dE5gH7jK9" * 3
+
+
+@pytest.mark.parametrize("pattern, regex", [("ghp_aB3", False), ("aB3dE5gH7jK9", False), ("token is ghp", False), ("ghp_a", True), ("is (?:ghp_a)?", True), (r"token is (?:\[|ghp_a)", True), ("[a-m]B3dE", True), ("missing|ghp_a", True), ("^The token is [^g]", True), ("The token", False)])
+def test_a_search_does_not_tell_what_is_in_a_key(tmp_path, pattern, regex):
+    "Asked for one letter after the other, a search that finds a line tells a key although it takes it out of the answer."
+    found = []
+    for n, key in enumerate((KEY, KEY[:4] + KEY[4:].swapcase()[::-1])):
+        (folder := tmp_path / str(n)).mkdir()
+        (folder / "access.org").write_text(f"* Access\nThe token is {key}.\n")
+        root = Root(folder)
+        with resolve([root], ".", "tree") as tree: found.append([(each.line, each.text) for each in search_files(tree, pattern, regex=regex).matches])
+        root.close()
+    assert found[0] == found[1] and not any(KEY in text for _, text in found[0])
+    assert bool(found[0]) == (pattern in ("The token", "is (?:ghp_a)?", "^The token is [^g]", r"token is (?:\[|ghp_a)"))

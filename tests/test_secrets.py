@@ -763,3 +763,15 @@ def test_of_two_values_under_one_name_each_goes_to_its_own_host_and_no_other():
     for text, host, why in (("{{secret:B}}", "a.example", "not bound to a.example"), ("{{secret:A}}", "evil.a.example", "not bound"), ("{{secret:A}}", "a.example.evil", "not bound"), ("{{secret:C}}", "a.example", "no secret C"), ("{{secret:A}}", "", "not bound")):
         assert why in vault.refusal(text, host)
         with pytest.raises(PassepartoutError, match=why): vault.filled(text, host)
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+async def test_no_piece_of_a_password_is_named_as_a_word_that_comes_close(tmp_path, indexed):
+    "Asked for a word that is nowhere, a search names the nearest ones that are: not those that stand in a password only."
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "access.org").write_text("* Wifi\nThe wifi password: Zk8-qwTx-77Lp\n* Garden\nThe slate comes on Friday.\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("reflex",), **({} if indexed else {"journal": ":memory:"}))
+    answers = [str(await agent.handle(f"find {word}")) for word in ("qwTy", "77Lq", "Zk9", "slatee")]
+    assert not any(piece in answer.lower() for answer in answers[:3] for piece in ("qwtx", "77lp", "zk8")) and "Close to it: slate." in answers[3], answers
+    await agent.close()

@@ -348,3 +348,41 @@ async def test_a_repository_inside_the_repository_starts_nothing(tmp_path):
         ran += outcome is not None
     root.close()
     assert ran >= 13
+
+
+TOKEN = "ghp_" + "aB3dE5gH7jK9" * 3
+TAKEN_APART = ["cut -c 22-40 access.org", "cut -c 20-22 access.org", "rev access.org", "fold -w 8 access.org", "grep -o . access.org", "grep -oE '.{4}' access.org", "sed 's/./& /g' access.org", "xxd access.org", "od -c access.org", "tail -c 20 access.org", "awk '{print substr($0,15,12)}' access.org",
+               "tr 'a-zA-Z' 'b-zaB-ZA' < access.org", "cut -d_ -f2 access.org", "grep -c ghp_aB3 access.org", "grep -l ghp_aB3 access.org", "rg -o . access.org", "rg -c ghp_aB3", "grep -rho . .", "cat access.org | rev", "ls | xargs rev", "for f in *.org; do rev $f; done", "head -c 25 access.org | tail -c 8", "base64 < access.org | cut -c 12-20"]
+
+
+@needs_sandbox
+@pytest.mark.parametrize("command", TAKEN_APART)
+async def test_no_key_in_a_note_is_taken_apart_by_a_command(tmp_path, command):
+    "`rev` and `cut` need no question, and what they print of a key does not look like one."
+    folder = tmp_path / "memex"
+    folder.mkdir()
+    root = Root(folder)
+    async def printed(text):
+        (folder / "access.org").write_text(text)
+        found = judged(command, root)
+        opened = open_script(found.script, [root], reads=found.level == READ)
+        if not opened.reads: return None
+        try: return (await shell_tool([root]).body("", 9, ToolContext({"command": opened}))).content.partition("(A key stands in")
+        finally: opened.close()
+    with_one, with_another = await printed(f"The token is {TOKEN}.\n"), await printed(f"The token is {TOKEN[:4]}{TOKEN[4:].swapcase()[::-1]}.\n")
+    assert with_one is None or with_one == with_another and with_one[2], "what it prints does not depend on the key"
+    root.close()
+
+
+@needs_sandbox
+async def test_a_note_without_a_key_is_the_note_itself(tmp_path):
+    folder = tmp_path / "memex"
+    folder.mkdir()
+    (folder / "bees.org").write_text("* Bees\nThe token is missing.\n")
+    root, tool = Root(folder), shell_tool([Root(folder)])
+    for command in ("rev bees.org", "tr a b < bees.org", "rg -o . bees.org"):
+        opened = open_script(judged(command, root).script, [root], reads=True)
+        said = (await tool.body("", 9, ToolContext({"command": opened}))).content
+        opened.close()
+        assert "A key stands" not in said and said.strip(), said
+    root.close()

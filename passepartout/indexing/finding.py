@@ -30,7 +30,7 @@ from .query import IndexQuestion, QueryError, ask, misread, has_filter, say_filt
 from .ranking import MOST, Best, Candidate, best_sections, select
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
-from ..search import EMPTY_FOLDER, Found, Hit, Term, clip, fold, no_terms, say_apart, say_missing
+from ..search import EMPTY_FOLDER, Found, Hit, Term, clip, fold, no_terms, openly, say_apart, say_missing
 from ..awareness.views import Projects, arrange, is_project, open_item, open_key, sooner
 
 # %% ../../nbs/indexing/08j_finding.ipynb #a37ae390
@@ -176,14 +176,15 @@ def undated(query: str) -> str:
 
 # %% ../../nbs/indexing/08j_finding.ipynb #6faed130
 def nearest(index: Index, word: str, most: int = 3, secret: frozenset[int] = frozenset()) -> list[str]:
-    "Words in the notes that are spelled like this one, and occur elsewhere than in the sections `secret`."
+    "Words in the notes that are spelled like this one, and occur elsewhere than in the sections `secret` and in keys."
     if " " in word or not 2 < len(word) < 40: return []
     index.db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
     rows = index.db.execute("SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ? AND abs(length(term) - ?) < 3 LIMIT 20000",
                             (word[0], word[0] + "\U0010ffff", len(word)))
     from difflib import get_close_matches                # for words that are not found
     near = get_close_matches(word, [term for term, in rows], 10 * most, 0.75)
-    return [each for each in near if any(one.id not in secret for one in select(index, IndexQuestion(each, "", ()), f'"{each}"'))][:most]
+    told = lambda each, one: one.id not in secret and each in index_words(openly(note_text(index, index.files()[one.file][0])))
+    return [each for each in near if any(told(each, one) for one in select(index, IndexQuestion(each, "", ()), f'"{each}"'))][:most]
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d0fbd9fd
 COLUMNS = "d.kind, d.day, d.minute, d.until_day, d.until_minute, d.repeat, d.warn, d.line, d.said, n.id, n.file, n.place, n.line, n.keyword, n.priority, d.live"

@@ -119,6 +119,7 @@ class Cover:
     "Something in a workspace that a command must not open: an absolute path without links, and whether it is a folder."
     path: str
     folder: bool = False
+    shown: str = ""
 
 # %% ../../nbs/shell/sandbox.ipynb #a9e977f0
 def mounted(roots: Sequence[Root]) -> list[Cover]:
@@ -144,7 +145,7 @@ def cover(roots: Sequence[Root], hidden: Sequence[str], covered: Sequence[Cover]
     options = []
     for each in sorted(covered, key=lambda c: c.path):
         options += (["--perms", "0000", "--tmpfs", each.path, "--remount-ro", each.path] if each.folder
-                    else ["--ro-bind", "/dev/null", each.path])
+                    else ["--ro-bind", each.shown or "/dev/null", each.path])
     for path in sorted({os.path.realpath(h) for h in hidden}):
         if inside := next((root for root in roots if beneath(root.path, path)), None):
             raise SandboxError(f"The folder {shown(inside.path)} lies in {shown(path)}, where the agent keeps its own things. Commands "

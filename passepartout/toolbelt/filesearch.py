@@ -25,6 +25,7 @@ from ..oneline import shown
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
 from ..confinement.roots import PathRefused
+from .keyless import MOST_NEW, Looked
 from ..tuples import NamedTuple
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #f2211a8b
@@ -64,9 +65,13 @@ class Match(NamedTuple):
     private: bool = False
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #54d6748d
-def matches_in(file: OpenedPath, found: Any, most: int, private: Sequence[str] = ()) -> list[Match]:
-    "The first `most` lines of an opened file in which `found` matches. A file that is too large or no text has none."
-    try: text = decode(file.read_bytes(MOST_BYTES)).text
+def matches_in(file: OpenedPath, found: Any, most: int, private: Sequence[str] = (), looked: Looked | None = None,
+               left: list[int] | None = None) -> list[Match]:
+    "The first `most` lines of an opened file in which `found` matches, where it says no key. A file that is too large or no text has none. `left`: how much may be looked through for keys; without it, a file in which there is no match is not looked through."
+    try:
+        text = decode(file.read_bytes(MOST_BYTES)).text
+        if left is not None or found.search(text.encode("utf-8", "surrogatepass")):
+            if (keyless := (looked or Looked()).of(file, [MOST_BYTES] if left is None else left)) is not None: text = keyless
     except (NotText, PathRefused, OSError): return []
     data, at, line, hits = text.encode("utf-8", "surrogatepass"), 0, 1, []
     while len(hits) < most and at < len(data) and (hit := found.search(data, at)):
@@ -133,17 +138,17 @@ class Searched(NamedTuple):
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #9aca45d8
 def search_files(folder: OpenedPath, pattern: str, *, regex: bool = False, case: bool = False, files: str = "", most: int = 50,
-                 private: Sequence[str] = (), scout: bool = True, seconds: float = MOST_SECONDS) -> Searched:
+                 private: Sequence[str] = (), scout: bool = True, seconds: float = MOST_SECONDS, looked: Looked | None = None) -> Searched:
     "Lines in text files below an opened folder (or in one file). `files` is a pattern for names, as *.py; `scout=False` does without ripgrep. `SearchError` when the pattern is none."
     found, wanted, hits, deadline = compiled(pattern, regex, case), _named(files), [], time.monotonic() + seconds
-    names = worth_opening(folder, pattern, case, time.monotonic() + seconds / 2) if scout and not regex else None
+    names, looked, left = worth_opening(folder, pattern, case, time.monotonic() + seconds / 2) if scout and not regex else None, looked or Looked(), [MOST_NEW]
     for count, file in enumerate(folder.walk(max_files=MOST_FILES + 1) if names is None else _opened(folder, names)):
         if time.monotonic() > deadline:
             return Searched(tuple(hits), f"The search was ended after {seconds:g} seconds; name a folder further down.")
         if count >= MOST_FILES:
             return Searched(tuple(hits), f"Only the first {MOST_FILES:,} files were searched; name a folder further down.")
         if not wanted(file.relative) or file.kind != "file" or file is not folder and file.sensitive: continue
-        hits += matches_in(file, found, most + 1 - len(hits), private)
+        hits += matches_in(file, found, most + 1 - len(hits), private, looked, left if regex else None)
         if len(hits) > most: return Searched(tuple(hits[:most]), f"There are more than {most}; ask for something more particular.")
     return Searched(tuple(hits))
 

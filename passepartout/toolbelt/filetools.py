@@ -16,6 +16,7 @@ from ..edits import FileEdit
 from .addressing import alike
 from .editor import Note
 from .filesearch import SearchError, search_files
+from .keyless import Looked
 from ..notes import MOST_BYTES, NotText, decode, parse_note
 from .notesource import notes_label
 from .declarations import READS, SETS, TAKES
@@ -111,11 +112,12 @@ def list_folder(deep: bool, context: ToolContext) -> ToolResult:
 # %% ../../nbs/toolbelt/12f_filetools.ipynb #6a640ac1
 MOST_LINES = 200
 
-def search_text(pattern: str, regex: bool, case: bool, files: str, limit: int, context: ToolContext, private: Sequence[str]) -> ToolResult:
+def search_text(pattern: str, regex: bool, case: bool, files: str, limit: int, context: ToolContext, private: Sequence[str],
+                looked: Looked | None = None) -> ToolResult:
     "The lines below the opened folder in which `pattern` is found. `SearchError` when it cannot be searched for."
     if not 1 <= limit <= MOST_LINES: raise SearchError(f"The limit is between 1 and {MOST_LINES}.")
     folder = context.resources["folder"]
-    found = search_files(folder, pattern, regex=regex, case=case, files=files, most=limit, private=private)
+    found = search_files(folder, pattern, regex=regex, case=case, files=files, most=limit, private=private, looked=looked)
     lines = [f"{match.file}:{match.line}: {match.text}" for match in found.matches] or [f"No line holds {shown(pattern)}."]
     label = notes_label((match.file for match in found.matches), any(match.private for match in found.matches))
     return ToolResult("\n".join(filter(None, [*lines, found.cut, folder.kept_out and folder.kept_out.remark()])),
@@ -126,11 +128,12 @@ PATH = Parameter("path", "string", "which file", kind="path", access="write")
 
 def file_tools(private_tags: Sequence[str] = ("@personal", "@private")) -> list[Tool]:
     "The tools on files, for registering. `private_tags`: what makes a result of a search private."
+    looked = Looked()                                    # which files hold keys, from one search to the next
     def write(path, text, context): return write_edit(text, context)
     def replace(path, old, new, every, context): return replace_edit(old, new, every, context)
     def names(folder, deep, context): return list_folder(deep, context)
     def search(pattern, folder, files, regex, case, limit, context):
-        return search_text(pattern, regex, case, files, limit, context, private_tags)
+        return search_text(pattern, regex, case, files, limit, context, private_tags, looked)
     return [
         Tool("write-file", "Write a text file as a whole, new or in place of what it holds; its folder must exist", [PATH, Parameter("text", "string", "the whole content")], pure(write), effects=SETS, edits=True),
         Tool("replace-string", "Replace a passage of a text file, which must stand there once", [PATH, Parameter("old", "string", "the passage, exactly"), Parameter("new", "string", "what comes in its place", default=""),

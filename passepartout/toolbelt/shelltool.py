@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ..labels import FREE, SURE
 from ..confinement.roots import Root
 from ..shell.sandbox import find_bubblewrap
+from .keyless import Looked
 from ..tools import Parameter, Tool, ToolContext, ToolError, ToolResult
 
 # %% ../../nbs/toolbelt/12d_shelltool.ipynb #4c4ef9bc
@@ -20,11 +21,12 @@ MOST_SECONDS = 600
 
 def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), private_tags: Sequence[str] = ("@personal", "@private")) -> Tool:
     "The tool `shell` for commands in `roots`. `hidden` are folders that no command may see; `private_tags` make the output private of what can read notes under them."
+    looked = Looked()                                    # what is remembered of the notes from one command to the next
     async def body(command: str, timeout: int, context: ToolContext) -> ToolResult:
         if not 1 <= timeout <= MOST_SECONDS:
             raise ToolError(f"The time for a command is between 1 and {MOST_SECONDS} seconds, not {timeout}.")
         from passepartout.toolbelt.commandrun import run_command
-        return await run_command(context.resources.get("command"), timeout, roots, find_bubblewrap, hidden, private_tags)
+        return await run_command(context.resources.get("command"), timeout, roots, find_bubblewrap, hidden, private_tags, looked)
     return Tool("shell", "Run a command line in the memex folder; no network, no input, and nothing stays running",
                 [Parameter("command", kind="command", description="what to run"),
                  Parameter("timeout", "integer", "seconds", default=30, kind="limit")], body, timeout=MOST_SECONDS + 30,
