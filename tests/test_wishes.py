@@ -253,3 +253,9 @@ SHOP = {"shop.org": "* TODO Invoice Meier 210 €\nDEADLINE: <2026-11-10 Tue>\n*
 def test_what_is_overdue_or_open_of_one_kind_is_answered(tmp_path, line, there, absent):
     (answer,), _ = play(tmp_path, SHOP, line)
     assert there in answer and not any(word in answer for word in absent.split()), answer
+
+
+@pytest.mark.parametrize("line, day", [("what comes on the 1st", "Tue 1 December 2026"), ("am I free on the 5th", "Sat 5 December 2026"), ("what is due on the 15th", "Tue 15 December 2026"), ("what's due on the 24th", "Tue 24 November 2026"), ("what was on the 5th", "Thu 5 November 2026"), ("what was on the 24th", "Sat 24 October 2026")])
+def test_the_number_of_a_day_is_one_ahead_unless_somebody_asks_what_was(tmp_path, line, day):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO x\n"}, line)
+    assert day in answer, answer
