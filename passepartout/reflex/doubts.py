@@ -92,7 +92,7 @@ _HOUR_AT_END = Regex(r"(?<!\S)(?:at|from)\s+\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?[.!
 _DAYS_FIRST = Regex(rf"((?:every|each)\s+{_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)((?:\s+(?:at|from)\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?),?\s+(.+)", re.I)
 _NTH_FIRST = Regex(rf"((?:every|each)\s+(?:{'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+{_DAY}(?:\s+(?:of|in)\s+(?:the|each|every)\s+month)?)((?:\s+at\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?)\s*[:,]?\s+(?!(?:of|in|at|is|are|was|were|will)\s)(.+)", re.I)
 
-_WORKDAYS_FIRST = Regex(rf"((?:every|each|on)\s+{_WORKDAYS})((?:\s+(?:at|from)\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?)\s*[:,]?\s+(?!(?:of|in|at|is|are|was|were|will)\s)(.+)", re.I)
+_WORKDAYS_FIRST = Regex(rf"((?:every|each|on)\s+{_WORKDAYS})((?:\s+(?:at|from)\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?)\s*[:,]?\s+(?!(?:of|in|at|is|are|was|were|will|except|but|apart|without|until|till|i|we|he|she|they)\s)(.+)", re.I)
 
 def days_at_the_end(line: str) -> str:
     "`line` with the days of a week, and their hour, after the title, if it begins with several of them."
