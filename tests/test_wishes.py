@@ -287,3 +287,22 @@ def test_what_people_say_after_work_is_answered_or_offered(tmp_path, line, said)
 def test_the_first_of_every_month_needs_no_article(tmp_path):
     (answer,), files = play(tmp_path, WARD, "todo rent every 1st of month")
     assert files["inbox.org"] == "* TODO rent\nSCHEDULED: <2026-12-01 Tue +1m>\n", answer
+
+
+STARS = {"stars.txt": "Jupiter, four moons\n", "todo.txt": "(A) collimate\n"}
+
+
+@pytest.mark.parametrize("line, said", [("what's due next week", "2 files that end in .txt"), ("open tasks", "2 files that end in .txt"), ("what is next", "2 files that end in .txt"), ("note in stars.txt: Saturn", "stars.txt is neither"), ("todo in stars.txt: Saturn", "todo in stars.md: …")])
+def test_a_folder_of_texts_is_told_what_is_not_read_and_not_written(tmp_path, line, said):
+    (answer,), files = play(tmp_path, STARS, line)
+    assert said in answer and files == STARS, answer
+
+
+SHOP_IN_GERMAN = {"laden.org": "* Einkauf\n- [ ] Mehl\n- [X] Hefe\n* TODO Inventur\nSCHEDULED: <2026-11-19 Thu>\n", "inbox.org": ""}
+
+
+@pytest.mark.parametrize("line, said, kept", [("was ist heute dran", "Inventur", ""), ("was fehlt noch beim Einkauf", "1 of 2 are open", ""), ("füge Salz zum Einkauf hinzu", "Added the item “Salz”", ""), ("alle zwei Wochen dienstags Mülltonne", "“todo Mülltonne alle zwei Wochen dienstags”", ""),
+                                              ("erinnere mich alle 2 Wochen dienstags an die Mülltonne", "every 2 weeks", "* TODO Mülltonne\nSCHEDULED: <2026-11-24 Tue +2w>\n")])
+def test_a_shop_owner_is_understood_in_german(tmp_path, line, said, kept):
+    (answer,), files = play(tmp_path, SHOP_IN_GERMAN, line)
+    assert said in answer and files["inbox.org"] == kept, answer

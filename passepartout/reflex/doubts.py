@@ -271,7 +271,7 @@ def foreign_day(line: str) -> str | None:
     return " ".join([*before, *(["on"] if day.endswith("day") and day not in ("today",) and " " not in day else []), day, *hour]) if before else None
 
 # %% ../../nbs/reflex/doubts.ipynb #6ecdfdbb
-_GERMAN_TURN = Regex(r"(?<!\S)(?:jede[nrs]?|alle)\s(?:(?:zwei|drei|vier|zweite[nrs]?|\d{1,2})\s)?(?:montage?|dienstage?|mittwoche?|donnerstage?|freitage?|samstage?|sonntage?|tage?|wochen?|monate?|morgen|abend)(?:\s(?:um\s)?\d{1,2}(?:[:.]\d\d)?(?:\suhr)?)?(?=\s\S)", re.I)
+_GERMAN_TURN = Regex(r"(?<!\S)(?:jede[nrs]?|alle)\s(?:(?:zwei|drei|vier|zweite[nrs]?|\d{1,2})\s)?(?:montage?|dienstage?|mittwoche?|donnerstage?|freitage?|samstage?|sonntage?|tage?|wochen?(?:\s(?:(?:mon|diens|donners|frei|sams|sonn)tags|mittwochs))?|monate?|morgen|abend)(?:\s(?:um\s)?\d{1,2}(?:[:.]\d\d)?(?:\suhr)?)?(?=\s\S)", re.I)
 
 def _turn_in_front(line: str, today: date) -> str | None:
     "An English line with the turns that it begins with, and the hour it ends in, at its end; `None` where it begins with none."

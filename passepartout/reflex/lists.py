@@ -27,7 +27,7 @@ from ..targets import COUNTER, MOST_PLACES, NODES, Place, own_title, places_of, 
 
 # %% ../../nbs/reflex/lists.ipynb #58d35e4a
 _ON_LIST = Regex(r"(?:how\s+many(?:\s+more)?(?:\s+(?:items|things|boxes|entries|points))?(?:\s+are)?(?:\s+there)?(?:\s+still)?(?:\s+(?:left|open|missing|unchecked))?|what(?:'?s|\s+is)(?:\s+still)?\s+(?:left|open|missing|unchecked))(?:\s+to\s+\w+)?\s+(?:on|in|from|of)\s+(.{2,60}\slist|.{2,60}liste)", re.I)
-_ON_HEADING = Regex(r"what(?:'?s|\s+is)(?:\s+still)?\s+(?:left|open|missing|unchecked)(?:\s+to\s+\w+)?\s+(?:on|from)\s+(.{2,60})", re.I)
+_ON_HEADING = Regex(r"what(?:'?s|\s+is)(?:\s+still)?\s+(?:left|open|missing|unchecked)(?:\s+to\s+\w+)?\s+(?:on|from|in|for|of|with)\s+(.{2,60})", re.I)
 MOST_LEFT = 40
 
 def left_on_list(request: Request, around: Surroundings) -> dict | None:
