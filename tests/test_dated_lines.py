@@ -147,6 +147,23 @@ def test_a_date_that_repeats_in_a_text_is_moved_to_no_day_of_its_own(tmp_path, s
     if "resume" not in said and " on " not in said: assert "skip " in answer and "pause " in answer, answer
 
 
+@pytest.mark.parametrize("said, offered, was, now", [("move yoga to monday", "move all turns of yoga to 2026-11-23", "<2026-11-01 Sun 10:00 +1w>", "<2026-11-23 Mon 10:00 +1w>"), ("move choir to wednesday", "move all turns of choir to 2026-11-25", "<2026-11-24 Tue 19:00 +1w>", "<2026-11-25 Wed 19:00 +1w>"), ("move choir to 20:00", "move all turns of choir to 2026-11-24 20:00", "<2026-11-24 Tue 19:00 +1w>", "<2026-11-24 Tue 20:00 +1w>"),
+                                                     ("move choir an hour later", "move all turns of choir to 2026-11-24 20:00", "<2026-11-24 Tue 19:00 +1w>", "<2026-11-24 Tue 20:00 +1w>"), ("verschiebe choir auf Montag", "move all turns of choir to 2026-11-23", "<2026-11-24 Tue 19:00 +1w>", "<2026-11-23 Mon 19:00 +1w>")])
+def test_all_turns_of_a_date_that_repeats_in_a_text_are_moved_after_a_yes(tmp_path, said, offered, was, now):
+    assert was in CHOIR
+    answers, files = play(tmp_path, {"a.org": CHOIR}, said, "yes")
+    assert f"“{offered}”" in answers[0] and "For this one turn: skip " in answers[0] and files == {"a.org": CHOIR.replace(was, now)}, answers
+
+
+def test_all_turns_of_what_does_not_repeat_are_moved_as_the_one_day_that_it_is(tmp_path):
+    from passepartout.conditions import PassepartoutError
+    from passepartout.outline.planning import move_appointment
+    (answer,), files = play(tmp_path, {"a.org": "* Dentist <2026-11-24 Tue 09:00>\n"}, "move all turns of dentist to friday")
+    assert files == {"a.org": "* Dentist <2026-11-20 Fri 09:00>\n"}, answer
+    outline = parse_org("* Dentist <2026-11-24 Tue 09:00>\n", "a.org")
+    with pytest.raises(PassepartoutError, match="does not repeat"): move_appointment(outline, outline.nodes[1], date(2026, 12, 8), every=True)
+
+
 def test_a_tool_moves_a_date_that_repeats_to_one_of_its_turns_only(tmp_path):
     from passepartout.conditions import PassepartoutError
     from passepartout.outline.planning import move_appointment

@@ -268,3 +268,56 @@ SHOP = {"shop.org": "* TODO Invoice Meier 210 €\nDEADLINE: <2026-11-10 Tue>\n*
 def test_what_is_overdue_or_open_of_one_kind_is_answered(tmp_path, line, there, absent):
     (answer,), _ = play(tmp_path, SHOP, line)
     assert there in answer and not any(word in answer for word in absent.split()), answer
+
+
+@pytest.mark.parametrize("line, day", [("what comes on the 1st", "Tue 1 December 2026"), ("am I free on the 5th", "Sat 5 December 2026"), ("what is due on the 15th", "Tue 15 December 2026"), ("what's due on the 24th", "Tue 24 November 2026"), ("what was on the 5th", "Thu 5 November 2026"), ("what was on the 24th", "Sat 24 October 2026")])
+def test_the_number_of_a_day_is_one_ahead_unless_somebody_asks_what_was(tmp_path, line, day):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO x\n"}, line)
+    assert day in answer, answer
+
+
+WARD = {"ward.org": "* Early shift <2026-11-20 Fri 06:00-14:00>\n* Night shift <2026-11-28 Sat 22:00>\n* Fair <2026-11-22 Sun>\n* Pack lunch <2026-11-20 Fri 05:30>\n* Groceries\n- [ ] coffee\n- [X] bread\n* TODO Pay the electricity bill\nDEADLINE: <2026-11-18 Wed>\n", "inbox.org": ""}
+
+
+@pytest.mark.parametrize("line, kept", [("remind me 30 min before the early shift to eat", "* TODO eat\nSCHEDULED: <2026-11-20 Fri 05:30>\n"), ("remind me to eat 2 hours before the night shift", "* TODO eat\nSCHEDULED: <2026-11-28 Sat 20:00>\n"),
+                                        ("remind me an hour and a half before early shift", "* TODO Early shift\nSCHEDULED: <2026-11-20 Fri 04:30>\n"), ("erinnere mich eine Stunde vor der Night shift ans Essen", "* TODO Essen\nSCHEDULED: <2026-11-28 Sat 21:00>\n")])
+def test_a_reminder_counts_back_from_the_hour_of_what_is_in_the_notes(tmp_path, line, kept):
+    (answer,), files = play(tmp_path, WARD, line)
+    assert files["inbox.org"] == kept, answer
+
+
+@pytest.mark.parametrize("line, said", [("remind me an hour before the fair to go", "has no hour ahead"), ("remind me an hour before the opera to go", "called “opera”"), ("remind me 20 minutes before lunch to wash", "Did you mean “remind me to wash on 2026-11-20 at 05:10”"), ("note: eat an hour before the early shift", "Added the note")])
+def test_an_hour_that_is_not_sure_is_not_counted_from(tmp_path, line, said):
+    (answer,), files = play(tmp_path, WARD, line)
+    assert said in answer and ("SCHEDULED" not in files["inbox.org"]), answer
+
+
+@pytest.mark.parametrize("line, said", [("what's left on groceries", "1 of 2 are open"), ("got the coffee", "“check off coffee”"), ("I got a new job", "“todo” or “note”"), ("pay electricity bill tomorow", "is there already (ward.org:8)"), ("wen is my next night shift", "Saturday 28 November"), ("hwo many night shifts do i have next week", "1 "),
+                                        ("new page Berlin trip", "note in Berlin trip.md: the words"), ("every weekday except friday lunch duty", "I didn't understand that")])
+def test_what_people_say_after_work_is_answered_or_offered(tmp_path, line, said):
+    (answer,), files = play(tmp_path, WARD, line)
+    assert said in answer and files == WARD, answer
+
+
+def test_the_first_of_every_month_needs_no_article(tmp_path):
+    (answer,), files = play(tmp_path, WARD, "todo rent every 1st of month")
+    assert files["inbox.org"] == "* TODO rent\nSCHEDULED: <2026-12-01 Tue +1m>\n", answer
+
+
+STARS = {"stars.txt": "Jupiter, four moons\n", "todo.txt": "(A) collimate\n"}
+
+
+@pytest.mark.parametrize("line, said", [("what's due next week", "2 files that end in .txt"), ("open tasks", "2 files that end in .txt"), ("what is next", "2 files that end in .txt"), ("note in stars.txt: Saturn", "stars.txt is neither"), ("todo in stars.txt: Saturn", "todo in stars.md: …")])
+def test_a_folder_of_texts_is_told_what_is_not_read_and_not_written(tmp_path, line, said):
+    (answer,), files = play(tmp_path, STARS, line)
+    assert said in answer and files == STARS, answer
+
+
+SHOP_IN_GERMAN = {"laden.org": "* Einkauf\n- [ ] Mehl\n- [X] Hefe\n* TODO Inventur\nSCHEDULED: <2026-11-19 Thu>\n", "inbox.org": ""}
+
+
+@pytest.mark.parametrize("line, said, kept", [("was ist heute dran", "Inventur", ""), ("was fehlt noch beim Einkauf", "1 of 2 are open", ""), ("füge Salz zum Einkauf hinzu", "Added the item “Salz”", ""), ("alle zwei Wochen dienstags Mülltonne", "“todo Mülltonne alle zwei Wochen dienstags”", ""),
+                                              ("erinnere mich alle 2 Wochen dienstags an die Mülltonne", "every 2 weeks", "* TODO Mülltonne\nSCHEDULED: <2026-11-24 Tue +2w>\n")])
+def test_a_shop_owner_is_understood_in_german(tmp_path, line, said, kept):
+    (answer,), files = play(tmp_path, SHOP_IN_GERMAN, line)
+    assert said in answer and files["inbox.org"] == kept, answer

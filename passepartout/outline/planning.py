@@ -126,10 +126,11 @@ def is_turn(stamp: Stamp, when: date | datetime, until: time | None) -> bool:
     return same and (until is None or until == stamp.until) and day in occurrences(stamp, day, day)
 
 # %% ../../nbs/outline/08fb_planning.ipynb #2832b490
-def move_appointment(outline: Outline, node: Node, when: date | datetime, until: time | None = None, line: Stamp | None = None) -> str:
-    "The text with the date in the text of `node`, or the one of a `line` of it, moved to `when`. Raises `RewriteError`."
+def move_appointment(outline: Outline, node: Node, when: date | datetime, until: time | None = None, line: Stamp | None = None, every: bool = False) -> str:
+    "The text with the date in the text of `node`, or the one of a `line` of it, moved to `when`; one that repeats to a day that is none of its turns only with `every`. Raises `RewriteError`."
     stamp = line or own_date(outline, node)
-    if stamp.repeat and not is_turn(stamp, when, until):
+    if every and not stamp.repeat: raise RewriteError(f"The date in the text of “{stamp.said if line else node.title}” does not repeat, so there are no turns to move. Nothing was changed.")
+    if stamp.repeat and not every and not is_turn(stamp, when, until):
         raise RewriteError(f"The date in the text of “{stamp.said if line else node.title}” repeats, and to move it would move every turn; edit it by hand. Nothing was changed.")
     old = outline.text[stamp.start:stamp.end]
     new = moved(old[1:-1], when, until)
@@ -141,10 +142,10 @@ def move_appointment(outline: Outline, node: Node, when: date | datetime, until:
 # %% ../../nbs/outline/08fb_planning.ipynb #41cb94a2
 def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "scheduled", *, now: datetime,
              until: time | None = None) -> str:
-    """The text with `node` scheduled for (or, with kind "deadline", due on) `when`, to end at `until`; with kind "plain", the date in its text is moved.
+    """The text with `node` scheduled for (or, with kind "deadline", due on) `when`, to end at `until`; with kind "plain", the date in its text is moved, and with "turns" one that repeats, with all turns from then on.
 
     `now` is for the log, if the file keeps one of this."""
-    if kind == "plain": return move_appointment(outline, node, when, until)
+    if kind in ("plain", "turns"): return move_appointment(outline, node, when, until, every=kind == "turns")
     movable(outline, node, kind, when, until)
     if outline.format == "markdown":
         return put_line(outline, node, when, kind) if has_lines(outline, node, kind) else put_mark(outline, node, when, kind)

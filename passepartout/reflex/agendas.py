@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from ..lazy import Regex
 from .captures import Request, plain_words, tool_call
 from .dates import WEEKDAYS, read_day, say_day
-from .spans import PARTS, part_of_day, read_span
+from .spans import PARTS, coming, gone_by, part_of_day, read_span
 from .whens import day_of_time
 
 # %% ../../nbs/reflex/agendas.ipynb #33a2bedb
@@ -88,7 +88,8 @@ def agenda(request: Request) -> dict | None:
         return tool_call("org-agenda", "You asked what comes next" + (f", in {folder}" if folder else ""), view="next", folder=folder)
     if inner == () and part: inner = ("today",)
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
-    span = read_span(inner, request.today) or day_of_time(inner, request.today)
+    past = not {"was", "were", "did", "had", "happened"}.isdisjoint(words)
+    span = (gone_by if past else coming)(inner, request.today) or day_of_time(inner, request.today)
     joined = words[0] in ("on", "the", "from") and len(words) - len(inner) < 3
     bare = len(inner) == len(words) or joined and (read_span(words, request.today) or day_of_time(words[1:], request.today)) is not None
     if span is None or not (asked or bare): return None

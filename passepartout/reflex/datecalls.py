@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/datecalls.html.md"""
 # %% auto #0
 __all__ = ['odd_in_text', 'onto_day', 'side_question', 'week_question', 'planned_already', 'by_days', 'active_dates',
            'propose_later_hour', 'same_length', 'propose_clock', 'turn_by_rule', 'repetition', 'skipped_by_rule',
-           'propose_next_turn', 'first_turn', 'propose_first_turn', 'turn_before', 'propose_turn_before',
+           'propose_next_turn', 'first_turn', 'propose_first_turn', 'turn_before', 'propose_turn_before', 'all_turns',
            'propose_date']
 
 # %% ../../nbs/reflex/datecalls.ipynb #8a9fe8c2
@@ -221,6 +221,21 @@ def propose_turn_before(command: Command, place: Place, around: Surroundings, to
     said = replace(command, said=f"end the pause of {{}}, and go on with {say_day(turn)}")
     return call("org-schedule", said, place, around, date=turn.isoformat(), kind=stamp.kind)
 
+# %% ../../nbs/reflex/datecalls.ipynb #f6f65ce3
+def all_turns(command: Command, name: str, stamp: Stamp, today: date) -> dict:
+    "The offer to move all turns of the date `stamp` in a text, for a `command` that does not say whether it means one or all of them."
+    what, args = object_of(command.target), command.args
+    only = f"To leave out its next turn: skip {what}. To have none for a while: pause {what} until {today.year + 1}-01-01."
+    turn = next(occurrences(stamp, today, date(today.year + 20, 1, 1)), None)
+    if turn is None: return decline(f"{name} repeats in its text, and has no turn that is still to come. Nothing was done.")
+    begin = datetime.combine(turn, stamp.at) + timedelta(minutes=args["minutes"]) if args.get("minutes") and stamp.at else None
+    when = (args.get("date") or args.get("clock") and f"{turn} {args['clock']}" or args.get("by") and f"{shifted(turn, *args['by'])}"
+            or begin and f"{begin:%Y-%m-%d %H:%M}" or "")
+    if not when: return decline(f"{name} has a date that repeats in its text. {only} To move all of them, name the day: move all turns of {what} to friday")
+    if args.get("until"): when += f"-{args['until']}"
+    one = f"skip {what}; todo {what} on {when}" if not set(what) & set('"“”;') else f"skip {what}"
+    return decline(f"{name} has a date that repeats in its text, next on {say_day(turn)}. Did you mean “move all turns of {what} to {when}”? Say “yes”, and I'll do it. For this one turn: {one}. {only.partition('. ')[2]}")
+
 # %% ../../nbs/reflex/datecalls.ipynb #73dd201f
 def propose_date(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-schedule; without a kind, the date that there is gets moved."
@@ -235,13 +250,14 @@ def propose_date(command: Command, place: Place, around: Surroundings, today: da
         if command.args["kind"] != "deadline": kind = "plain"
         odd = odd_in_text(outline, found)
         turns = odd == "a date that repeats" and command.args["kind"] != "deadline"
-        if odd and not (turns and {"skip", "pause"} & command.args.keys()):
-            can = f" To leave out its next turn: skip {object_of(command.target)}. To have none for a while: pause {object_of(command.target)} until {today.year + 1}-01-01. To move all of them," if turns else " I move planned dates, deadlines, and a single day in the text;"
-            return decline(f"{name} has {odd} in its text.{can} change this one in your editor.")
+        if turns and not {"skip", "pause", "series"} & command.args.keys(): return all_turns(command, name, found[0], today)
+        if odd and not turns: return decline(f"{name} has {odd} in its text. I move planned dates, deadlines, and a single day in the text; change this one in your editor.")
     if command.args.get("minutes"): return propose_later_hour(command, place, around, today)
     if command.args.get("clock"): return propose_clock(command, place, around, today)
     if "pause" in command.args: return propose_first_turn(command, place, around, today)
     if "resume" in command.args: return propose_turn_before(command, place, around, today)
     if "skip" in command.args: return propose_next_turn(command, place, around, today)
     if command.args.get("by"): return by_days(command, place, around, today, found, kind)
-    return onto_day(command, place, around, today, found, kind)
+    made = onto_day(command, place, around, today, found, kind)
+    if "series" not in command.args or kind != "plain" or not found[0].repeat or made["payload"].get("tool") != "org-schedule": return made
+    return {**made, "payload": {**made["payload"], "args": {**made["payload"]["args"], "kind": "turns"}}}

@@ -10,6 +10,7 @@ __all__ = ['LATER', 'cut_date', 'cut_period', 'cut_clock', 'by_hours', 'date_com
 
 # %% ../../nbs/reflex/datecommands.ipynb #bbd33790
 import re
+from dataclasses import replace
 from datetime import date
 
 from ..lazy import Regex
@@ -78,6 +79,8 @@ def by_hours(text: str) -> Command | dict | None:
     return Command("date", object_of(found[2]), f"move {{}} {told} {'earlier' if sooner else 'later'}", {"minutes": -minutes if sooner else minutes, "kind": ""}, "open")
 
 # %% ../../nbs/reflex/datecommands.ipynb #d2ad8d37
+_ALL_TURNS = Regex(r"(?:move|reschedule|shift)\s+(?:all|every)\s+(?:the\s+)?turns?\s+of\s+(.+)", re.I)
+
 def date_command(text: str, today: date) -> list[Command] | dict | None:
     "schedule X for D, reschedule X to D, postpone X by a week, set the deadline of X to D, unschedule X, remove the deadline of X"
     if found := _UNDATE.fullmatch(text):
@@ -89,6 +92,9 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
             return decline(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
         return [dated(cut, "" if (found[1] or "").lower() == "date" else "scheduled" if (found[1] or "").lower().startswith("sch")
                       else "deadline", "give {} the date", today)]
+    if found := _ALL_TURNS.fullmatch(text):
+        meant = date_command(f"move {found[1]}", today)
+        return [replace(each, said=each.said.replace("{}", "all turns of {}", 1), args={**each.args, "series": True}) for each in meant] if isinstance(meant, list) and "date" in meant[0].args else meant
     if hours := by_hours(text): return [hours]
     if (sooner := _EARLIER.fullmatch(text)) and (count := a_count(next(filter(None, sooner.groups()[1::3])).lower())):
         what, unit = next(filter(None, sooner.groups()[::3])), next(filter(None, sooner.groups()[2::3])).lower()

@@ -207,12 +207,12 @@ def written(words, today, nearest):
 
 # %% ../../nbs/reflex/dates.ipynb #646cbe83
 def day_of_month(words, today, nearest):
-    "24th: in this month, or the first later one that has such a day. Raises `NoSuchDate`."
+    "24th: the first one from today on, or with `nearest` the one least far from today. Raises `NoSuchDate`."
     if len(words) != 1 or not (found := ORDINAL.fullmatch(words[0])) or not found[2]: return None
-    number, months = int(found[1]), (shifted(today.replace(day=1), n, "month") for n in range(0, 12))
-    fits = (m.replace(day=number) for m in months if 1 <= number <= monthrange(m.year, m.month)[1]
-            and (nearest or m.replace(day=number) >= today))
-    if found := next(fits, None): return found
+    number, months = int(found[1]), (shifted(today.replace(day=1), n, "month") for n in range(-1 if nearest else 0, 12))
+    fits = [m.replace(day=number) for m in months if 1 <= number <= monthrange(m.year, m.month)[1]]
+    if nearest and fits: return min(fits, key=lambda day: (abs((day - today).days), day < today))
+    if found := next((day for day in fits if day >= today), None): return found
     raise NoSuchDate(f"There is no {words[0]} in any month ahead.")
 
 # %% ../../nbs/reflex/dates.ipynb #c70c89bb

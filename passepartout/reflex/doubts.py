@@ -92,7 +92,7 @@ _HOUR_AT_END = Regex(r"(?<!\S)(?:at|from)\s+\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?[.!
 _DAYS_FIRST = Regex(rf"((?:every|each)\s+{_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)((?:\s+(?:at|from)\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?),?\s+(.+)", re.I)
 _NTH_FIRST = Regex(rf"((?:every|each)\s+(?:{'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+{_DAY}(?:\s+(?:of|in)\s+(?:the|each|every)\s+month)?)((?:\s+at\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?)\s*[:,]?\s+(?!(?:of|in|at|is|are|was|were|will)\s)(.+)", re.I)
 
-_WORKDAYS_FIRST = Regex(rf"((?:every|each|on)\s+{_WORKDAYS})((?:\s+(?:at|from)\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?)\s*[:,]?\s+(?!(?:of|in|at|is|are|was|were|will)\s)(.+)", re.I)
+_WORKDAYS_FIRST = Regex(rf"((?:every|each|on)\s+{_WORKDAYS})((?:\s+(?:at|from)\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?)\s*[:,]?\s+(?!(?:of|in|at|is|are|was|were|will|except|but|apart|without|until|till|i|we|he|she|they)\s)(.+)", re.I)
 
 def days_at_the_end(line: str) -> str:
     "`line` with the days of a week, and their hour, after the title, if it begins with several of them."
@@ -271,7 +271,7 @@ def foreign_day(line: str) -> str | None:
     return " ".join([*before, *(["on"] if day.endswith("day") and day not in ("today",) and " " not in day else []), day, *hour]) if before else None
 
 # %% ../../nbs/reflex/doubts.ipynb #6ecdfdbb
-_GERMAN_TURN = Regex(r"(?<!\S)(?:jede[nrs]?|alle)\s(?:(?:zwei|drei|vier|zweite[nrs]?|\d{1,2})\s)?(?:montage?|dienstage?|mittwoche?|donnerstage?|freitage?|samstage?|sonntage?|tage?|wochen?|monate?|morgen|abend)(?:\s(?:um\s)?\d{1,2}(?:[:.]\d\d)?(?:\suhr)?)?(?=\s\S)", re.I)
+_GERMAN_TURN = Regex(r"(?<!\S)(?:jede[nrs]?|alle)\s(?:(?:zwei|drei|vier|zweite[nrs]?|\d{1,2})\s)?(?:montage?|dienstage?|mittwoche?|donnerstage?|freitage?|samstage?|sonntage?|tage?|wochen?(?:\s(?:(?:mon|diens|donners|frei|sams|sonn)tags|mittwochs))?|monate?|morgen|abend)(?:\s(?:um\s)?\d{1,2}(?:[:.]\d\d)?(?:\suhr)?)?(?=\s\S)", re.I)
 
 def _turn_in_front(line: str, today: date) -> str | None:
     "An English line with the turns that it begins with, and the hour it ends in, at its end; `None` where it begins with none."

@@ -238,9 +238,13 @@ def in_quotes(text: str, around: Surroundings) -> str:
     return f'{text[:found[0]]}"{found[2]}"{text[found[1]:]}' if found else text
 
 # %% ../../nbs/reflex/files.ipynb #8f0370a4
+_OF_ANOTHER_KIND = Regex(r"(?P<verb>note|todo|task|capture|add\s+an?\s+(?:note|task))\s+(?:in|into|to)\s+(?P<name>[\w./-]{1,80}\.(?:txt|text|rst|adoc|docx?|odt|pdf|rtf|csv|tex|html?))\s?:\s*\S", re.I)
+
 def unknown_file(request: Request, around: Surroundings) -> dict | None:
-    "What to say about a capture into a file that is not there: one that lies in another folder, or whose name has blanks."
+    "What to say about a capture into a file that is not there, or that is no note: one that lies in another folder, whose name has blanks, or that ends in .txt."
     named = _AT_HEAD.match(request.text)
+    if (other := _OF_ANOTHER_KIND.match(request.text.strip())) and capture_head(request.text):
+        return decline(f"I write into Org and Markdown files, and {other['name']} is neither. Nothing was done. With a name in .md a text is a note: {other['verb']} in {other['name'].rpartition('.')[0]}.md: …")
     if not named or not (head := capture_head(request.text)) or not head[1].lstrip().lower().startswith(("in ", "into ", "to ")): return None
     name, paths = " ".join(named[2].split()), paths_of(around)
     if one_sign(name) in map(one_sign, paths) or name.startswith("./") or "/" in name and " " not in name: return None

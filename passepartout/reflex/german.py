@@ -76,6 +76,7 @@ _TASKS = (
     (r"(?:muss|müsste|sollte|darf nicht vergessen) (?:noch )?(?P<line>.+)", "todo {line}"),
     (r"(?:ich muss (?:noch )?|wir müssen (?:noch )?|nicht vergessen:? |vergiss nicht,? )(?P<line>.+)", "todo {line}"),
     (r"füge (?P<what>.+?) (?:zur|zu meiner|zu der) (?P<place>\w*liste)(?: hinzu)?", "add {what} to the {place}"),
+    (r"füge (?P<what>.+?) (?:zum|zur) (?P<place>[\w-]+) hinzu", "add {what} to {place}"),
     (r"(?:schreibe?|setze?|packe?|tue?) (?P<what>.+?) (?:auf|in) (?:die|meine|unsere) (?P<place>\w*liste)", "add {what} to the {place}"))
 
 # %% ../../nbs/reflex/german.ipynb #816f2d48
@@ -115,7 +116,7 @@ _EDITS = (
 # %% ../../nbs/reflex/german.ipynb #7251f608
 _HAVE = (r"(?:steht|stehen|ist|sind|war|liegt|gibt(?:'s| es)|kommt|passiert"
          r"|(?:hab|habe|haben|hatte|muss|müssen|mache|machen|soll) (?:ich|wir))")
-_END = r"(?: (?:an|fällig|los|machen|tun|zu tun|vor|erledigen|geplant|auf dem plan))?"
+_END = r"(?: (?:an|dran|fällig|los|machen|tun|zu tun|vor|erledigen|geplant|auf dem plan))?"
 _DAYS = (
     (r"(?:was (?:liegt|geht)(?: heute)? an|was (?:ist|geht) (?:heute )?los|was (?:mache|tue) ich heute|mein tag)", "what is due today"),
     (r"gibt es (?:irgend)?(?:et)?was (?:zu|zum|zur|über|von) (?!(?:tun|machen|erledigen|essen|trinken|lesen)\b)(?P<what>.+)", "find {what}"),

@@ -29,7 +29,7 @@ from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere
 from .german import in_english
 from .followups import about_the_new, narrowed, next_of_list, of_another, shown_more, spelled_out, went_on
 from .guesses import suggestion
-from .hours import clocked
+from .hours import clocked, hours_before
 from .lookups import Surroundings, look_up
 from .passed import in_time, next_time
 from .pastes import begun_anew, entries, line_by_line, pasted
@@ -37,6 +37,7 @@ from .reading import SHOW
 from .searches import STOP, query_of
 from .reasons import CLOCK
 from .replies import SETTING, unfit
+from ..search import fold
 from .sentences import ASKED, exact_call, in_sequence, looked_for, mentioned, misspelt, spelt_better, translated, understood
 
 # %% ../../nbs/reflex/grammar.ipynb #40ff2dff
@@ -90,7 +91,7 @@ _DAVOR = Regex(r"\b(?:davor|vorher)\b", re.I)
 def from_day(request: Request, around: Surroundings) -> dict | None:
     "The task for a request that counts from a day in the notes: “remind me a week before Ana's birthday to buy a gift”."
     german = [Request.of(said, request.today) for said in in_english(request.text, request.today)] if _DAVOR.search(request.text[:100]) else []
-    dated = next(filter(None, (before_it(each, around) for each in (request, *german))), None) or day_beside(request, around)
+    dated = next(filter(None, (before_it(each, around) for each in (request, *german))), None) or day_beside(request, around) or hours_before(request, around)
     if isinstance(dated, dict) and (born := with_birth_date(request.text, around, request.today)): dated = born
     return read_as(dated, request, around) if isinstance(dated, str) else dated
 
@@ -177,13 +178,19 @@ def no_task(better: str, request: Request, around: Surroundings) -> str | None:
     return text if " is a line of text and no task" in text else None
 
 # %% ../../nbs/reflex/grammar.ipynb #2c5c1e02
+_ARTICLES = frozenset("the a an my our der die das den dem ein eine einen".split())
+
+def _in_content(title: str) -> list[str]:
+    "The words of a title without articles: *pay electricity bill* is *Pay the electricity bill*."
+    return [word for word in fold(title).split() if word not in _ARTICLES]
+
 def there_already(better: str, request: Request, around: Surroundings) -> str | None:
     "The offer of the day for what is there already, in the place of `better`, a new task of that title; `None` where nothing is, or more than one."
     if not better.startswith("todo ") or ";" in better: return None
     title, file, when, repeat = repeated_parts(better[5:], request.today)
     if when is None or repeat or file or when.until or set(title) & set('"“”') or when.day < request.today: return None
     found = with_fallback(lambda around: [look_up(around, Command("date", title, "", wants="open"), request.today)], around)
-    if not isinstance(found, list) or found[0].kind != "one" or found[0].rank: return None
+    if not isinstance(found, list) or found[0].kind != "one" or found[0].rank and _in_content(title) != _in_content(found[0].places[0].title): return None
     place = found[0].places[0]
     if place.kind == "file" or place.done or not (place.open or place.day) or is_private(place.tags, around.private): return None
     offer = f"set the deadline of {title} to {when}" if when.kind == "deadline" else f"move {title} to {when}"
@@ -252,6 +259,6 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
     "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
     text = text if unfit(text) else in_quotes(text, around)
     if unfit(text) or pasted(text) or begun_anew(text) or in_sequence(request := Request.of(text, today), around) is not None: return None
-    if (before_it(request, around) or day_beside(request, around)) is not None: return None
+    if (before_it(request, around) or day_beside(request, around) or hours_before(request, around)) is not None: return None
     call = as_spelt(in_own_inbox(exact_call(text, today, around), text, around), around)
     return call if lies_elsewhere(call, text, around) is None else None

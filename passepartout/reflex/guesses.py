@@ -46,7 +46,7 @@ _DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|maybe|perhaps|probab
 _STATED = Regex(r"(?!(?:what|who|whos|whose|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been"
                 r"|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+"
                 r"|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
-_GOT = Regex(r"(?:bought|packed)\s+(?!(?:the|my|our|a|an|some)\s)([^,:;]{2,60})", re.I)
+_GOT = Regex(r"(?:(?:bought|packed)\s+(?!(?:the|my|our|a|an|some)\s)|(?:(?:i|we)(?:['’]ve|\s+have)?\s+)?(?:just\s+)?(?:got|fetched|picked\s+up)\s+(?:(?:the|my|our|some)\s+)?)(?!(?:to|a|an)\s)([^,:;]{2,60})", re.I)
 _JUST = Regex(r"\s+(?:today|yesterday|tonight|this\s+(?:morning|afternoon|evening|week)|just\s+now|last\s+(?:night|week))$", re.I)
 _PAST = frozenset("out back over took did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
                   "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled answered replied submitted corrected graded transferred forwarded delivered handed received emailed mailed texted messaged invited signed".split())
@@ -94,7 +94,7 @@ def stated(request: Request) -> str | None:
     if (found := _HAPPENED.fullmatch(_PARTICLE.sub("", line))) and found[2].lower() in _PAST - _ALSO and not _DOUBTFUL.search(line): return f"done {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
-    if (found := _GOT.fullmatch(line)) and not _DOUBTFUL.search(line): return f"check off {found[1]}"
+    if (found := _GOT.fullmatch(line)) and not _DOUBTFUL.search(found[1]): return f"check off {found[1]}"
     if (found := _STATED.fullmatch(_JUST.sub("", line))) and (found["was"] or "").lower() not in _PAST: found = None
     found = found or _STATED.fullmatch(line)
     if not found or _DOUBTFUL.search(line): return None
@@ -189,10 +189,16 @@ def _corrected(word: str) -> str:
     return (swapped or get_close_matches(word, _VOCABULARY, 1, 0.78) or [word])[0]
 
 # %% ../../nbs/reflex/guesses.ipynb #d828fcd0
+_QUESTION_WORDS = tuple("when what where which how who".split())
+_GOES_ON_ASKING = Regex(r"(?:is|are|was|were|am|do|does|did|have|has|can|should|many|much|old|long)\s", re.I)
+
 def first_spelt(request: Request) -> str | None:
-    "The request with its first word spelt right, if that is one for showing; `None` for every other."
+    "The request with its first word spelt right, if that is one for showing or asking; `None` for every other."
     first, _, rest = request.text.strip().partition(" ")
     word = _corrected(first.lower())
+    if first.lower() not in _QUESTION_WORDS and _GOES_ON_ASKING.match(rest):
+        asked = [each for each in _QUESTION_WORDS if sorted(each) == sorted(first.lower())] or get_close_matches(first.lower(), _QUESTION_WORDS, 1, 0.74)
+        if asked: return f"{asked[0]} {rest.strip()}"
     return f"{word} {rest.strip()}" if word in SHOW and word != first.lower() and rest.strip() and len(request.text) < 200 and "\n" not in request.text else None
 
 # %% ../../nbs/reflex/guesses.ipynb #56b4bfe5

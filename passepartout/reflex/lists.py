@@ -27,16 +27,19 @@ from ..targets import COUNTER, MOST_PLACES, NODES, Place, own_title, places_of, 
 
 # %% ../../nbs/reflex/lists.ipynb #58d35e4a
 _ON_LIST = Regex(r"(?:how\s+many(?:\s+more)?(?:\s+(?:items|things|boxes|entries|points))?(?:\s+are)?(?:\s+there)?(?:\s+still)?(?:\s+(?:left|open|missing|unchecked))?|what(?:'?s|\s+is)(?:\s+still)?\s+(?:left|open|missing|unchecked))(?:\s+to\s+\w+)?\s+(?:on|in|from|of)\s+(.{2,60}\slist|.{2,60}liste)", re.I)
+_ON_HEADING = Regex(r"what(?:'?s|\s+is)(?:\s+still)?\s+(?:left|open|missing|unchecked)(?:\s+to\s+\w+)?\s+(?:on|from|in|for|of|with)\s+(.{2,60})", re.I)
 MOST_LEFT = 40
 
 def left_on_list(request: Request, around: Surroundings) -> dict | None:
     "what is left on the packing list, how many things are on the shopping list"
-    if not (found := _ON_LIST.fullmatch(request.plain)): return None
-    return with_fallback(lambda around: boxes_of(found[1], around, request.today), around)
+    listed = _ON_LIST.fullmatch(request.plain)
+    if not (found := listed or _ON_HEADING.fullmatch(request.plain)): return None
+    name = found[1] if listed or found[1].lower().startswith(("the ", "my ", "our ")) else f"the {found[1]}"
+    return with_fallback(lambda around: boxes_of(name, around, request.today, tasks=listed is not None), around)
 
 # %% ../../nbs/reflex/lists.ipynb #de00e8da
-def boxes_of(name: str, around: Surroundings, today: date) -> dict | None:
-    "The open boxes of the list that would be shown, and how many there are in all; `None` where that is private, or none, or has no box."
+def boxes_of(name: str, around: Surroundings, today: date, tasks: bool = True) -> dict | None:
+    "The open boxes of the list that would be shown, and how many there are in all; `None` where that is private, or none, or has no box, or, without `tasks`, where a task is open in it."
     shown = look(Request.of(f"what is on {name}", today), around)
     args = shown["payload"].get("args", {}) if isinstance(shown, dict) else {}                  # which one is meant may be asked
     if "path" not in args: return None
@@ -44,6 +47,7 @@ def boxes_of(name: str, around: Surroundings, today: date) -> dict | None:
     lines = range(args.get("start", 1), args.get("start", 1) + args.get("lines", 1_000_000))
     boxes = {state: [(at, words) for at, words in items_of(outline, state) if at.line in lines] for state in (True, False)}
     left, every = boxes[True], [*boxes[True], *boxes[False]]
+    if not tasks and any(node.open and node.line in lines for node in outline.nodes): return None
     if not every or any(is_private(at.tags, around.private) for at, _ in every): return None
     more = f"\n… {len(left) - MOST_LEFT} more" if len(left) > MOST_LEFT else ""
     told = "".join(f"\n- {words[:200]}" for _, words in left[:MOST_LEFT])

@@ -24,9 +24,9 @@ _STARTING = ("starting", "beginning", "start", "begin", "from")
 # %% ../../nbs/reflex/repetitions.ipynb #bcc5d108
 _NUMBER = r"(?:the )?(\d{1,2}(?:st|nd|rd|th|\.))"
 _NUMBER_OR_WORD = rf"(?:the )?(\d{{1,2}}(?:st|nd|rd|th|\.)?|{'|'.join(NTH)})(?: day)?"
-_MONTHLY = Regex(rf"(?:every|each) {_NUMBER}|(?:every|each) {_NUMBER_OR_WORD} (?:of|in) (?:the|each|every) month|(?:on )?{_NUMBER_OR_WORD} (?:of"
+_MONTHLY = Regex(rf"(?:every|each) {_NUMBER}|(?:every|each) {_NUMBER_OR_WORD} (?:of|in) (?:(?:the|each|every) )?month|(?:on )?{_NUMBER_OR_WORD} (?:of"
                  r"|in) (?:every|each) month"
-                 rf"|(?:(?:every|each) month|monthly)(?: on)? {_NUMBER_OR_WORD}(?: of (?:the|each|every) month)?", re.ASCII)
+                 rf"|(?:(?:every|each) month|monthly)(?: on)? {_NUMBER_OR_WORD}(?: of (?:(?:the|each|every) )?month)?", re.ASCII)
 _YEARLY = Regex(r"(?:(?:every|each) year|yearly|annually)(?: (?:on|at))? (.+)|(?:on )?(.+) (?:of )?(?:every|each) year|(?:every|each) (.+)")
 
 def same_day_again(words, today) -> tuple[str, date] | None:

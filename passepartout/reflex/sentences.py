@@ -124,7 +124,10 @@ _ONLY_A_FILE = Regex(r"(?:(?:please\s+)?(?:create|make|new|add|start|begin)\s+)(
 def only_a_file(request: Request) -> dict | None:
     "create note trips/berlin.org: how a file is begun"
     found = _ONLY_A_FILE.fullmatch(request.text.strip())
+    if page := None if found else _ONLY_A_PAGE.fullmatch(request.text.strip()): return decline(f"A file is made by the first note in it. For example: note in {page[1].strip()}.md: the words of the note. Or with .org at the end.")
     return decline(f"A file is made by the first note in it: note in {found[1]}: the words of the note. Its folder has to be there.") if found else None
+
+_ONLY_A_PAGE = Regex(r"(?:please\s+)?(?:(?:create|make|start|begin|add)\s+)?(?:an?\s+)?new\s+(?:page|file|document|notebook)\s*:?\s+(?:(?:called|named|for)\s+)?[\"“]?([\w][\w /-]{0,60})[\"”]?[.!]?", re.I)
 
 # %% ../../nbs/reflex/sentences.ipynb #8be28e2e
 def titled(request: Request, around: Surroundings) -> dict | None:
@@ -270,9 +273,11 @@ def misspelt(request: Request, around: Surroundings) -> dict | None:
     "The proposal for a question with its key words spelt right; `None` for everything that does more than read."
     better = spelt_better(request, around)
     proposal = better and first_fit(READS, Request.of(better, request.today), around)
-    if not proposal and (better := first_spelt(request)): proposal = first_fit(LOOKING, Request.of(better, request.today), around)
-    if not proposal or proposal["payload"].get("tool") not in READERS: return None
-    payload = proposal["payload"]
+    reads = proposal and not proposal["payload"].get("declined") and (proposal["payload"]["action"] == "MESSAGE" or proposal["payload"].get("tool") in READERS)
+    if not reads and (spelt := first_spelt(request)): better, proposal = spelt, first_fit((*LOOKING, how_many_of), Request.of(spelt, request.today), around)
+    payload = proposal["payload"] if proposal else {}
+    if payload.get("action") == "MESSAGE" and not payload.get("declined"): return {**proposal, "payload": {**payload, "text": f"Read as “{better}”.\n{payload['text']}"}}
+    if payload.get("tool") not in READERS: return None
     return {**proposal, "payload": {**payload, "explanation": f"Read as “{better}”. {payload['explanation']}"}}
 
 # %% ../../nbs/reflex/sentences.ipynb #295ce989

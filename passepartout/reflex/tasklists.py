@@ -28,7 +28,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
     "unscheduled": (
         "undated, unscheduled, unscheduled tasks, unplanned tasks, undated tasks, tasks without a date, tasks without date, "
         "tasks with no date, what has no date, what tasks have no date, which tasks have no date, tasks that have no date, "
-        "what is unscheduled, what's unscheduled, what's not scheduled, what has no date yet, what is not scheduled, "
+        "what is unscheduled, what have i not scheduled, what did i not schedule, what's unscheduled, what's not scheduled, what has no date yet, what is not scheduled, "
         "what isn't scheduled, what are the tasks without a date, what are my tasks without a date, which tasks are without a date"),
     "open": (
         "open tasks, all tasks, all open tasks, my tasks, all my tasks, all todos, todos, my todos, open todos, what tasks do i have, "

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/toolbelt/agendatool.html.md"""
 # %% auto #0
 __all__ = ['MOST_ITEMS', 'NO_NOTES', 'NEXT', 'AFTER_THAT', 'FURTHER', 'MOST_LOOKED_AT', 'DAYS', 'read_when', 'read_day',
            'read_clock', 'say_places', 'say_broken', 'say_programs', 'hour_of', 'in_hours', 'say_hours', 'what_else',
-           'org_agenda', 'this_moment', 'is_ahead', 'org_next', 'one_group', 'forms_of', 'named_so', 'dated_between',
-           'org_view']
+           'without_notes', 'org_agenda', 'this_moment', 'is_ahead', 'org_next', 'one_group', 'forms_of', 'named_so',
+           'dated_between', 'org_view']
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #142439dc
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +21,7 @@ from ..conditions import PassepartoutError
 from .firstlines import before_days, before_list, say_tags
 from ..indexing.finding import IndexedNotes
 from .notesource import ReadNotes, Source, notes_label
+from ..notes import plain_texts
 from ..org import QUIET
 from ..outline.hashtags import is_listed
 from ..outline.privacy import is_private
@@ -98,6 +99,11 @@ def what_else(notes: IndexedNotes | ReadNotes, last: date, today: date, private:
     told = [f"{len(bare)} open {'task has' if len(bare) == 1 else 'tasks have'} no date: “open tasks” lists what is open."] if bare else []
     return "\n".join(told + [f"The next task with a date is “{item.headline}”, {say_day(item.due)}  ({item.file}:{item.line})." for item in after]), after
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #79bfae06
+def without_notes(context: ToolContext) -> str:
+    "What to say of a folder without notes: how the first is written, and which texts in it are none."
+    return " ".join(filter(None, (NO_NOTES, plain_texts(context.resources["folder"]) if "folder" in context.resources else "")))
+
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #f4968b9f
 MOST_ITEMS = 200
 NO_NOTES = "There are no notes in this folder yet. “todo call Ana by friday” or “note: …” writes the first one."
@@ -121,7 +127,7 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
     asked = before_days(question, told, first, last, today, during)
     others, named_next = what_else(notes, last, today, private) if first <= today <= last and not (items or question or any(hours)) else ("", [])
     text = "\n".join(filter(None, [asked, listed, say_hours(*hours, first, last), say_broken(broken), say_programs(programs),
-                                  *clock_remarks(items), others, NO_NOTES if notes.empty else "", source.doubts(notes, today, not items)]))
+                                  *clock_remarks(items), others, without_notes(context) if notes.empty else "", source.doubts(notes, today, not items)]))
     return ToolResult(text, [item.as_dict() for item in items], notes_label((item.file for item in (*items, *named_next)), secret))
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #4ecdb3f1
@@ -151,7 +157,7 @@ def org_next(context: ToolContext, source: Source, private: Sequence[str]) -> To
     tell = lambda item: f"{say_day(item.day)}{', today' if item.day == now.date() else ''}: {' '.join(say_item(item).split())}"
     text = "\n".join([tell(item) for item in found] or ["Nothing that has an hour lies ahead."])
     hint = "Tasks without an hour are not among these: “what is due today?” lists them."
-    return ToolResult("\n".join(filter(None, [text, hint, NO_NOTES if notes.empty else "", source.doubts(notes, now.date(), not found)])),
+    return ToolResult("\n".join(filter(None, [text, hint, without_notes(context) if notes.empty else "", source.doubts(notes, now.date(), not found)])),
                       [item.as_dict() for item in found], notes_label((item.file for item in found), any(is_private(item.tags, private) for item in found)))
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #f678edcf
@@ -216,5 +222,5 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     secret = secret or any(is_private(tags, private) for _, tags in sets)
     named = [bare for _, tags in sets for tag in tags if is_listed(bare := tag.removeprefix(QUIET), tag != bare)]
     asked = say_tags(named, groups) if sets else before_list(question, groups, today, name.removesuffix("s"))
-    told = "\n".join(filter(None, [asked, "" if asked and question == "groups" else text, NO_NOTES if notes.empty else "", source.doubts(notes, today, not shown)]))
+    told = "\n".join(filter(None, [asked, "" if asked and question == "groups" else text, without_notes(context) if notes.empty else "", source.doubts(notes, today, not shown)]))
     return ToolResult(told, shown, notes_label([item.file for _, item in every] + [file for file, _ in sets], secret))
