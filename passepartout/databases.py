@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/databases.html.md"""
 
 # %% auto #0
 __all__ = ['PRAGMAS', 'transaction', 'statements', 'make_private', 'check_beside', 'read_up_to', 'replace_file', 'open_private',
-           'prepare', 'not_only_ours']
+           'prepare', 'LateFile', 'not_only_ours']
 
 # %% ../nbs/01g_databases.ipynb #494b7595
 import errno
@@ -14,8 +14,9 @@ import os
 import shlex
 import sqlite3
 import stat
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -117,6 +118,19 @@ def prepare(db: sqlite3.Connection, patience: float = 5.0) -> None:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up: raise
                 time.sleep(0.01)
             else: break
+
+# %% ../nbs/01g_databases.ipynb #3587df56
+class LateFile:
+    "A database in the file at `path` (None: in memory) that its first use opens, for one thread at a time. `clock` gives Unix time."
+    _db: sqlite3.Connection | None
+
+    def __init__(self, path: Path | None, clock: Callable[[], float]): self.path, self.clock, self._db, self._lock = path, clock, None, threading.RLock()
+
+    def close(self) -> None:
+        "Let go of the file; the next use opens it again."
+        with self._lock:
+            if self._db is not None: self._db.close()
+            self._db = None
 
 # %% ../nbs/01g_databases.ipynb #3078fbba
 def not_only_ours(*folders: Path) -> str:

@@ -12,7 +12,6 @@ __all__ = ['KEPT_SLOTS', 'KEPT_NEWS', 'MOST_TEXT', 'DiaryFailed', 'file_errors',
 import json
 import os
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 
 from .cascade.breaker import rest_for
 from .conditions import PassepartoutError
-from .databases import open_private, transaction
+from .databases import LateFile, open_private, transaction
 from .schedule import Remembered, corrected
 from .tuples import NamedTuple
 
@@ -90,12 +89,11 @@ class News(NamedTuple):
     sent: float | None
 
 # %% ../nbs/18b_diary.ipynb #873cdbf6
-class Pages:
+class Pages(LateFile):
     "The file, with one transaction at a time. `path` None is in memory; `alive(owner)` says whether a process still runs."
-    _db: sqlite3.Connection | None
-
     def __init__(self, path: Path | None, clock: Callable[[], float], owner: str = "", alive: Callable[[str], bool] = lambda owner: False):
-        self.path, self.clock, self.owner, self.alive, self._db, self._lock = path, clock, owner, alive, None, threading.RLock()
+        super().__init__(path, clock)
+        self.owner, self.alive = owner, alive
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -111,11 +109,6 @@ class Pages:
                 if self.path is not None and not self.path.exists(): return []
                 self._db = open_diary(self.path)
             return self._db.execute(query, values).fetchall()
-
-    def close(self) -> None:
-        with self._lock:
-            if self._db is not None: self._db.close()
-            self._db = None
 
 # %% ../nbs/18b_diary.ipynb #eb65b45f
 class Stands(Pages):

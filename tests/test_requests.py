@@ -572,6 +572,105 @@ def test_the_port_fills_half_of_the_room_and_its_strangers_make_way_for_each_oth
     assert door(strangers, most=50).crowding() == "" and [each.dropped for each in strangers] == ["", "it made way for the next stranger"]
 
 
+class Ringing:
+    "A guest at the door: what it says, how that ends, and what it is told."
+    said, error, held, gone, made = (), None, (), "", []
+    def __init__(self, number, reader, writer, limits, seal, *, big, stranger):
+        self.number, self.reader, self.limits, self.seal, self.big, self.stranger = number, reader, limits, seal, big, stranger
+        self.pid, self.via, self.asked, self.told, self.left = 77, "tcp" if seal else "unix", {}, [], []
+        self.sessions, self.messages = dict.fromkeys(self.held, ""), list(self.said)
+        self.made.append(self)
+
+    def send(self, message): self.told.append(message)
+    def leave(self, why): self.left.append(why)
+
+    async def next(self):
+        if self.messages: return self.messages.pop(0)
+        if self.error is not None: raise self.error
+        return None
+
+
+def rung(monkeypatch, refused="", **guest):
+    "A daemon with a door, and what it counted and logged."
+    monkeypatch.setattr(reception, "Guest", kind := type("Rings", (Ringing,), {**guest, "made": []}))
+    made = reception.Door()
+    made.numbers, made.limits, made.big, made.guests, made.stopping, made.counted, made.logged, made.taken = 4, "limits", "big", set(), False, [], [], []
+    made.gauges, made.agent = Made(count=lambda *names: made.counted.append(names)), Made(turns=Made(spoken={"a": 1, "b": 2, "c": 3}))
+    made.log = lambda *words, **named: made.logged.append((words, named))
+    made.take = lambda guest, message: made.taken.append((guest in made.guests, message))
+    made.refusal = lambda guest, connection: refused and f"{refused} {connection}"
+    made.rings = kind.made
+    return made
+
+
+async def ring(made, key=None): await made.receive("reader", Made(get_extra_info={"socket": "connection"}.get), key)
+
+
+async def test_a_guest_is_greeted_heard_to_its_end_and_let_go(monkeypatch):
+    made = rung(monkeypatch, said=("one", "two"), held=("a", "b"))
+    made.guests.add(other := comer(9, sessions={"b": ""}))
+    await ring(made)
+    (one,) = made.rings
+    assert (one.number, one.reader, one.limits, one.big, one.seal, one.stranger) == (5, "reader", "limits", "big", None, False) and made.numbers == 5
+    assert one.told == [reception.hello(None)] and made.taken == [(True, "one"), (True, "two")] and one.left == ["it has ended"]
+    assert made.guests == {other} and made.agent.turns.spoken == {"b": 2, "c": 3}, "what is said in a session that another one holds is kept"
+    assert made.counted == [("connections_total", "unix")] and made.logged == []
+
+
+async def test_one_at_the_port_is_a_stranger_with_a_seal(monkeypatch):
+    made = rung(monkeypatch)
+    await ring(made, b"k" * 32)
+    (one,) = made.rings
+    assert one.stranger is True and isinstance(one.seal, reception.Seal) and made.counted == [("connections_total", "tcp")]
+    assert (nonce := one.told[0]["payload"].get("nonce")) and one.told == [reception.hello(nonce)]
+
+
+async def test_one_that_is_refused_hears_why_and_is_never_among_the_guests(monkeypatch):
+    made = rung(monkeypatch, "No,", said=("one",), held=("a",))
+    await ring(made)
+    (one,) = made.rings
+    assert one.told == [reception.trouble("No, connection")] and one.left == ["No, connection"] and not made.guests and not made.taken
+    assert made.counted == [("connections_total", "unix"), ("refused_total", "door")] and made.agent.turns.spoken == {"a": 1, "b": 2, "c": 3}
+    assert made.logged == [(("refused", "warning"), {"guest": 5, "via": "unix", "pid": 77, "why": "No, connection"})]
+
+
+@pytest.mark.parametrize("error, kind", [(reception.FramingError("The form is wrong."), "framing"), (reception.WrongSeal("The seal is wrong."), "seal"), (ConnectionResetError(), "")])
+async def test_what_was_wrong_with_a_frame_is_said_counted_and_logged(monkeypatch, error, kind):
+    made = rung(monkeypatch, error=error)
+    await ring(made)
+    (one,) = made.rings
+    assert one.left == ["it has ended"] and not made.guests
+    if not kind: assert len(one.told) == 1 and not made.logged
+    else:
+        assert one.told[1:] == [reception.trouble(error.message)] and ("refused_total", kind) in made.counted
+        assert made.logged == [(("closed", "warning"), {"guest": 5, "via": "unix", "pid": 77, "why": error.message})]
+
+
+async def test_one_that_was_dropped_stands_in_the_log_with_the_reason(monkeypatch):
+    made = rung(monkeypatch, gone="it made way")
+    await ring(made)
+    assert made.logged == [(("dropped", "warning"), {"guest": 5, "via": "unix", "pid": 77, "why": "it made way"})]
+
+
+async def test_one_that_has_said_all_still_gets_its_answers(monkeypatch):
+    made, gate = rung(monkeypatch, said=("one",)), asyncio.get_running_loop().create_future()
+    async def fails(): raise ValueError("odd")
+    def take(guest, message): guest.asked.update({1: gate, 2: asyncio.ensure_future(fails())})
+    made.take = take
+    ringing = asyncio.ensure_future(ring(made))
+    await settled()
+    assert not ringing.done() and made.rings[0] in made.guests and not made.rings[0].left
+    gate.set_result(None)
+    await ringing
+    assert made.rings[0].left == ["it has ended"]
+
+
+async def test_whatever_goes_wrong_a_guest_is_let_go(monkeypatch):
+    made = rung(monkeypatch, held=("a",), error=KeyError("odd"))
+    with pytest.raises(KeyError): await ring(made)
+    assert not made.guests and made.rings[0].left == ["it has ended"] and "a" not in made.agent.turns.spoken
+
+
 def intake(monkeypatch, answer, **more):
     seen = []
     made = reception.Counter()

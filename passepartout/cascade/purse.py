@@ -11,7 +11,6 @@ __all__ = ['SETTINGS', 'LONGEST', 'limits_of', 'Call', 'PurseFailed', 'explained
 
 # %% ../../nbs/cascade/13e_purse.ipynb #4800eb56
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conditions import BudgetError, PassepartoutError
-from ..databases import open_private, transaction
+from ..databases import LateFile, open_private, transaction
 from .prices import NANO, dollars
 from ..tuples import NamedTuple
 
@@ -131,12 +130,12 @@ def unpriced(call: Call, names: list[str]) -> BudgetError:
 # %% ../../nbs/cascade/13e_purse.ipynb #d20c06ca
 LONGEST = 3600.0          # seconds after which a call that was not settled never will be
 
-class PurseFile:
+class PurseFile(LateFile):
     "What was spent, in the file at `path` (`None`: in memory), under `limits`."
     def __init__(self, path: Path | None = None, limits: Mapping[tuple[str, str], int] | None = None,
                  clock: Callable[[], float] = time.time):
-        self.path, self.limits, self.clock, self._lock = path, dict(limits or {}), clock, threading.RLock()
-        self._db: sqlite3.Connection | None = None
+        super().__init__(path, clock)
+        self.limits = dict(limits or {})
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -146,12 +145,6 @@ class PurseFile:
                 self._db = open_purse(self.path)
                 self._db.execute("UPDATE call SET state = 'presumed' WHERE state = 'reserved' AND at < ?", (self.clock() - LONGEST,))
             with transaction(self._db): yield self._db
-
-    def close(self) -> None:
-        "Let go of the file; the next transaction opens it again."
-        with self._lock:
-            if self._db is not None: self._db.close()
-            self._db = None
 
 # %% ../../nbs/cascade/13e_purse.ipynb #3134a505
 class Reserving(PurseFile):

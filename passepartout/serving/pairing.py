@@ -11,7 +11,6 @@ __all__ = ['CODE_S', 'FORGET_S', 'KEPT_S', 'KEPT', 'open_links', 'LinkFile', 'Li
 # %% ../../nbs/serving/19ma_pairing.ipynb #86af7429
 import hmac
 import sqlite3
-import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ..consent.approvals import new_code
-from ..databases import open_private, transaction
+from ..databases import LateFile, open_private, transaction
 from .gateway import GatewayFailed
 from ..records import record
 
@@ -40,11 +39,9 @@ def open_links(path: Path | None) -> sqlite3.Connection:
                                       "passepartout."))
 
 # %% ../../nbs/serving/19ma_pairing.ipynb #f5875bac
-class LinkFile:
+class LinkFile(LateFile):
     "The file at `path` (None: in memory), written in transactions."
-    def __init__(self, path: Path | None, clock: Callable[[], float] = time.time):
-        self.path, self.clock, self._lock = path, clock, threading.RLock()
-        self._db: sqlite3.Connection | None = None
+    def __init__(self, path: Path | None, clock: Callable[[], float] = time.time): super().__init__(path, clock)
 
     @contextmanager
     def writing(self):
@@ -56,11 +53,6 @@ class LinkFile:
             except (sqlite3.Error, OSError) as error:
                 raise GatewayFailed(f"What gateways do cannot be written down ({error}), so nothing is taken from any. Check {self.path} "
                                     "and the free space there.") from error
-
-    def close(self) -> None:
-        with self._lock:
-            if self._db is not None: self._db.close()
-            self._db = None
 
 # %% ../../nbs/serving/19ma_pairing.ipynb #7d6bcac9
 @record
