@@ -62,10 +62,10 @@ class EditFailed(PassepartoutError):
 
 # %% ../nbs/11b_edits.ipynb #fda1481c
 class EditConflict(EditFailed):
-    "Somebody else wrote in the meantime. `kept` names a copy set aside."
-    def __init__(self, message: str, kept: str | None = None):
+    "Somebody else wrote in the meantime. `diff` leads from what the edit expected to what is there; `kept` names a copy set aside."
+    def __init__(self, message: str, diff: str = "", kept: str | None = None):
         super().__init__(message, touched=kept is not None)
-        self.kept = kept
+        self.diff, self.kept = diff, kept
 
 # %% ../nbs/11b_edits.ipynb #fbaafd7a
 @cache
@@ -197,7 +197,7 @@ def _swap_in(edit: FileEdit, folder: int, name: str, exchange: bool) -> _Held | 
     draft, swap = _names(edit.token)
     if edit.before is None:
         try: _place(folder, draft, name); return None
-        except FileExistsError: raise _conflict(edit) from None
+        except FileExistsError: raise _conflict(edit, folder) from None
     exchanged = exchange and edit.after is not None
     if exchanged:
         os.rename(draft, swap, src_dir_fd=folder, dst_dir_fd=folder)
@@ -209,7 +209,7 @@ def _swap_in(edit: FileEdit, folder: int, name: str, exchange: bool) -> _Held | 
         try: _place(folder, draft, name)
         except FileExistsError:
             os.close(held.fd)
-            raise _conflict(edit, _keep(folder, swap, name, edit.token)) from None
+            raise _conflict(edit, folder, _keep(folder, swap, name, edit.token)) from None
     os.unlink(swap, dir_fd=folder)
     return held
 
@@ -225,17 +225,23 @@ def _put_back(edit: FileEdit, folder: int, name: str, exchanged: bool) -> EditCo
                 os.unlink(swap, dir_fd=folder); os.close(held.fd)
             else:
                 exchange_names(folder, swap, name)
-                return _conflict(edit, _keep(folder, swap, name, edit.token))
+                return _conflict(edit, folder, _keep(folder, swap, name, edit.token))
     except FileNotFoundError: _place(folder, swap, name)                       # the note was removed meanwhile
-    except FileExistsError: return _conflict(edit, _keep(folder, swap, name, edit.token))
-    return _conflict(edit)
+    except FileExistsError: return _conflict(edit, folder, _keep(folder, swap, name, edit.token))
+    return _conflict(edit, folder)
 
 # %% ../nbs/11b_edits.ipynb #55c1f9e4
-def _conflict(edit: FileEdit, kept: str | None = None) -> EditConflict:
-    "The error that says what happened, and which copy was `kept`."
-    text = f"{edit.resource.display} was changed by another program in the meantime, so this edit was not made. Ask again to work on what is there now."
+def _conflict(edit: FileEdit, folder: int, kept: str | None = None) -> EditConflict:
+    "The error that says what stands there now."
+    name, now = edit.resource.display, None
+    try: fd = os.open(edit.resource.name, READ, dir_fd=folder)
+    except OSError: pass
+    else:
+        if stat.S_ISREG(os.fstat(fd).st_mode): now = _bytes(fd)
+        os.close(fd)
+    text = f"{name} was changed by another program in the meantime, so this edit was not made. Ask again to work on what is there now."
     if kept: text += f" Two changes met: an earlier version is beside it as {shown(kept)}."
-    return EditConflict(text, kept)
+    return EditConflict(text, difference(edit.before, now, name), kept)
 
 # %% ../nbs/11b_edits.ipynb #a968d218
 def _digest_at(folder: int, name: str) -> str | None:
@@ -300,14 +306,14 @@ def _look(edit: FileEdit, folder: int, name: str) -> int | None:
     try: fd = os.open(name, READ, dir_fd=folder)
     except OSError as err:
         if err.errno == errno.ENOENT and edit.before is None: return None
-        if err.errno in (errno.ENOENT, errno.ELOOP): raise _conflict(edit) from None
+        if err.errno in (errno.ENOENT, errno.ELOOP): raise _conflict(edit, folder) from None
         raise
     if edit.before is not None and stat.S_ISREG(mode := os.fstat(fd).st_mode) and _bytes(fd) == edit.before:
         if mode & 0o222 and os.access(name, os.W_OK, dir_fd=folder, effective_ids=os.access in os.supports_effective_ids): return fd
         os.close(fd)
         raise EditFailed(f"{edit.resource.display} is read-only, so it was left as it is. Make it writable first if you want this.")
     os.close(fd)
-    raise _conflict(edit)
+    raise _conflict(edit, folder)
 
 # %% ../nbs/11b_edits.ipynb #423cb65e
 def _rescue(edit: FileEdit, folder: int, name: str, held: _Held, patience: float = 1.0):
@@ -318,7 +324,7 @@ def _rescue(edit: FileEdit, folder: int, name: str, held: _Held, patience: float
     if (late := _bytes(held.fd)) == held.data: return
     spare = FileEdit(edit.resource, None, late)
     _draft(spare, folder, _names(spare.token)[0], held.fd)
-    raise _conflict(edit, _keep(folder, _names(spare.token)[0], name, spare.token))
+    raise _conflict(edit, folder, _keep(folder, _names(spare.token)[0], name, spare.token))
 
 # %% ../nbs/11b_edits.ipynb #7ab7f73b
 def _failure(edit: FileEdit, err: OSError, touched: bool) -> EditFailed:

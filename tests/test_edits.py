@@ -85,7 +85,7 @@ def test_a_note_that_changed_is_left_alone(note, root, exchange, tmp_path, now):
     note.write_bytes(now); inode = note.stat().st_ino
     with pytest.raises(EditConflict) as conflict: change(root, b"after\n", exchange=exchange)
     assert note.read_bytes() == now and note.stat().st_ino == inode and strays(tmp_path) == [] and not conflict.value.touched
-    assert str(conflict.value).startswith("note.org was changed by another program") and conflict.value.kept is None
+    assert conflict.value.diff.startswith("--- note.org")
 
 
 @pytest.mark.parametrize("what", ["gone", "folder", "link", "pipe", "appeared"])
