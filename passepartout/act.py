@@ -112,6 +112,7 @@ async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal
         return tool_output(agent, signal, name, result)
     except NotAsShown: raise
     except EditConflict as error:
+        agent.note(signal, "overtaken", {"tool": name, "text": f"{error.message}\n{error.diff}".rstrip()})
         if error.touched or tool.effects.destructive or cleared.answer == "used": return tool_error(signal, name, error.message)
         raise Overtaken(error.message) from error
     except PassepartoutError as error:

@@ -557,6 +557,9 @@ async def test_only_a_harmless_edit_that_nobody_was_asked_about_is_made_again_wh
     reply = await agent.handle("line up list.txt")
     if allowed == "ask": reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code, confirm=reply.approvals[0].phrase)
     assert "meanwhile" in note.read_text() and ("in order" in note.read_text()) == (made == 2) and len(calls) == made, (str(reply), calls)
+    (told,) = [each["body"] for turn in agent.trace(reply.turn) for each in turn["records"] if each["kind"] == "overtaken"]
+    assert told["tool"] == "line-up" and "\n+what somebody wrote meanwhile\n" in told["text"] + "\n", "the person sees what the other program wrote"
+    assert "what somebody wrote" not in str(reply)
     await agent.close()
 
 

@@ -158,7 +158,7 @@ def read_action(text: str) -> Any:
 
 # %% ../../nbs/terminal/20_render.ipynb #298faa8b
 SIGNS = {"turn": ("›", "you"), "backend": ("!", "provider"), "proposal": ("?", "proposes"), "verdict": ("·", "gates"), "ask": ("◆", "asks you"), "approval": ("✓", "you said"),
-         "wrong-code": ("✗", "wrong code"), "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"), "met": ("·", "keeps"), "stopped": ("■", "stopped"),
+         "wrong-code": ("✗", "wrong code"), "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"), "met": ("·", "keeps"), "stopped": ("■", "stopped"), "overtaken": ("!", "too late"),
          "plan": ("≡", "plan"), "plan-step": ("≡", "step"), "plan-wait": ("≡", "waits"), "plan-stop": ("≡", "stands"), "plan-edit": ("≡", "you edit"), "plan-on": ("≡", "goes on"), "plan-end": ("≡", "plan")}
 STYLES = {"turn": "bold", "backend": "yellow", "wrong-code": "red", "proposal": "cyan", "ask": "magenta", "approval": "magenta",
           "typed": "magenta", "intent": "blue", "outcome": "blue", "answer": "green"}
