@@ -193,7 +193,7 @@ def _keep(folder: int, source: str, name: str, token: str) -> str:
 
 # %% ../nbs/11b_edits.ipynb #89cb28b1
 def _swap_in(edit: FileEdit, folder: int, name: str, exchange: bool) -> _Held | None:
-    "Give the draft the note's name. What was there before comes back held; None when the note is new."
+    "Give the draft the note's name. What was there before comes back held, under the name of a working file; None when the note is new."
     draft, swap = _names(edit.token)
     if edit.before is None:
         try: _place(folder, draft, name); return None
@@ -210,7 +210,6 @@ def _swap_in(edit: FileEdit, folder: int, name: str, exchange: bool) -> _Held | 
         except FileExistsError:
             os.close(held.fd)
             raise _conflict(edit, folder, _keep(folder, swap, name, edit.token)) from None
-    os.unlink(swap, dir_fd=folder)
     return held
 
 # %% ../nbs/11b_edits.ipynb #bc49f334
@@ -293,8 +292,11 @@ def apply_edit(edit: FileEdit, *, exchange: bool = True) -> None:
             held = _swap_in(edit, folder, name, exchange)
             done = True
             os.fsync(lock)
-            if held and held.disturbed(): _rescue(edit, folder, name, held)
-        except BaseException: done or _tidy(folder, name, edit.record()); raise
+            if held:
+                if held.disturbed(): _rescue(edit, folder, name, held)
+                os.unlink(_names(edit.token)[1], dir_fd=folder)
+                os.fsync(lock)
+        except BaseException: _tidy(folder, name, edit.record()); raise
         finally:
             os.close(lock)
             if held: os.close(held.fd)
@@ -317,14 +319,11 @@ def _look(edit: FileEdit, folder: int, name: str) -> int | None:
 
 # %% ../nbs/11b_edits.ipynb #423cb65e
 def _rescue(edit: FileEdit, folder: int, name: str, held: _Held, patience: float = 1.0):
-    "Somebody writes into the old file, which has no name any more: wait for them, then give the bytes a name."
+    "Wait for those who have the old file open. When they wrote something, or are not done, the file is kept beside the note, and that is a conflict."
     end = time.monotonic() + patience
     if held.leased: fcntl.fcntl(held.fd, fcntl.F_SETLEASE, fcntl.F_UNLCK); time.sleep(0.005)
-    while _lease(held.fd) is False and time.monotonic() < end: time.sleep(0.005)
-    if (late := _bytes(held.fd)) == held.data: return
-    spare = FileEdit(edit.resource, None, late)
-    _draft(spare, folder, _names(spare.token)[0], held.fd)
-    raise _conflict(edit, folder, _keep(folder, _names(spare.token)[0], name, spare.token))
+    while (free := _lease(held.fd)) is False and time.monotonic() < end: time.sleep(0.005)
+    if free is False or _bytes(held.fd) != held.data: raise _conflict(edit, folder, _keep(folder, _names(edit.token)[1], name, edit.token))
 
 # %% ../nbs/11b_edits.ipynb #7ab7f73b
 def _failure(edit: FileEdit, err: OSError, touched: bool) -> EditFailed:

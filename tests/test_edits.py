@@ -232,20 +232,26 @@ def test_a_mapped_file_is_seen(note, root, exchange):
     assert note.read_bytes() == b"mapped\n"
 
 
-def test_a_writer_that_comes_too_late_is_waited_for_and_kept(note, root, exchange, tmp_path):
-    real, late = os.fsync, []
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_writer_that_comes_too_late_is_waited_for_and_kept(note, root, exchange, tmp_path, waits):
+    "On a busy machine it may come to its write long after its open: what it has open keeps a name."
+    real, late, refused = os.fsync, [], threading.Event()
     def opening(fd):                                                           # after the swap, in the folder's fsync: somebody opens the old file
         if os.path.isdir(f"/proc/self/fd/{fd}") and not late:
-            old = [n for n in os.listdir("/proc/self/fd") if _link(n).endswith(".swap (deleted)")]
+            old = [n for n in os.listdir("/proc/self/fd") if _link(n).endswith((".swap", ".swap (deleted)"))]
             def write():
-                with open(f"/proc/self/fd/{old[0]}", "r+b") as f: f.write(b"late!!\n")
+                with open(f"/proc/self/fd/{old[0]}", "r+b") as f:
+                    if waits: refused.wait(60)
+                    f.write(b"late!!\n")
             late.append(threading.Thread(target=write)); late[0].start()
             wait_for(lambda: not late[0].is_alive() or not any(map(_leased, old)), "The kernel's word that somebody wants to write")
         real(fd)
     with patch.object(os, "fsync", opening):
         try:
             with pytest.raises(EditConflict) as conflict: change(root, b"after\n", exchange=exchange)
-        finally: [t.join(60) for t in late]
+        finally:
+            refused.set()
+            for thread in late: thread.join(60)
     assert conflict.value.touched and note.read_bytes() == b"after\n" and (tmp_path / conflict.value.kept).read_bytes() == b"late!!\n"
 
 
