@@ -6,12 +6,13 @@ Docs: https://example.org/passepartout/search.html.md"""
 
 # %% auto #0
 __all__ = ['MARKS', 'LETTERS', 'GAPS', 'RUNS', 'CALLED', 'BEGUN', 'PAGE', 'EMPTY_FOLDER', 'FEWER', 'fold', 'Term', 'read_query',
-           'Section', 'fold_outline', 'term_points', 'called_so', 'name_points', 'score', 'standing', 'Hit', 'Found',
-           'snippet', 'clip', 'find', 'matches', 'make_hit', 'no_terms', 'say_missing', 'say_apart', 'openly',
-           'said_openly', 'why_nothing', 'nearest']
+           'Section', 'openly', 'open_outline', 'fold_outline', 'term_points', 'called_so', 'name_points', 'score',
+           'standing', 'Hit', 'Found', 'snippet', 'clip', 'find', 'matches', 'make_hit', 'no_terms', 'say_missing',
+           'say_apart', 'said_openly', 'why_nothing', 'nearest']
 
 # %% ../nbs/08c_search.ipynb #22096342
 import re
+from dataclasses import replace
 from shlex import quote
 from typing import Iterable, Sequence
 from unicodedata import normalize
@@ -66,10 +67,28 @@ class Section(NamedTuple):
     names: tuple[str, ...] = ()        # what it is called: its title, and of a file its name as well
     page: str = ""     # the name of the file without folder and ending
 
+# %% ../nbs/08c_search.ipynb #dbfa09bf
+def openly(text: str) -> str | None:
+    "A text with blanks in the place of the keys that stand in it, as long as it was; `None` when nobody can tell what is a key."
+    from passepartout.redaction.patterns import TooMuch
+    from passepartout.redaction.shaped import find_shaped
+    raw = text.encode("utf-8", "surrogatepass")
+    try: found = find_shaped(raw)
+    except TooMuch: return None
+    for each in sorted(found, reverse=True):
+        blank = re.sub(r"[^\n]", " ", raw[each.start:each.end].decode("utf-8", "surrogatepass"))
+        raw = raw[:each.start] + blank.encode() + raw[each.end:]
+    return raw.decode("utf-8", "surrogatepass") if found else text
+
+def open_outline(outline: Outline) -> Outline:
+    "An outline in whose text there are blanks in the place of keys; the outline itself when there are none."
+    text = openly(outline.text)
+    return outline if text is None or text == outline.text else replace(outline, text=text, memo={})
+
 # %% ../nbs/08c_search.ipynb #3111988c
 def fold_outline(outline: Outline) -> list[Section]:
     "Every node of a file, folded."
-    sections: list[Section] = []
+    sections, said = [], open_outline(outline)
     page = fold(outline.file.rsplit("/", 1)[-1].rsplit(".", 1)[0])
     name = fold(" ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0]), outline.file)))
     for node in outline.nodes:
@@ -78,7 +97,7 @@ def fold_outline(outline: Outline) -> list[Section]:
         above = (up.above[-400:] + up.title + handed) if up and node.parent > 0 else handed if up else " "
         shown = plain_text(node.title)
         title = name if up is None else fold(" ".join((shown, *other_names(node))) if node.properties else shown)
-        body = f"{said_text(outline, node)}{outline.body(node)}" if node.properties else outline.body(node)
+        body = f"{said_text(said, node)}{said.body(node)}" if node.properties else said.body(node)
         if shown != node.title: body = f"{link_targets(node.title)}\n{body}"
         called = (title if not node.properties else fold(shown),) if up else (fold(shown), page)
         sections.append(Section(node, title, fold(" ".join(node.all_tags)), fold(body), above, name, called, page))
@@ -227,19 +246,9 @@ def say_apart(counts: Sequence[str] = (), filtered: bool = False) -> str:
     return f"Every word occurs, but never together in one section{' with these filters' if filtered else ''}{told}." + (" Try fewer." if filtered else FEWER)
 
 # %% ../nbs/08c_search.ipynb #dce367d3
-def openly(text: str) -> str:
-    "A text with a blank in the place of each key that stands in it; empty when nobody can tell what is a key in it."
-    from passepartout.redaction.patterns import TooMuch
-    from passepartout.redaction.shaped import find_shaped
-    raw = text.encode("utf-8", "surrogatepass")
-    try: found = find_shaped(raw)
-    except TooMuch: return ""
-    for each in sorted(found, reverse=True): raw = raw[:each.start] + b" " + raw[each.end:]
-    return raw.decode("utf-8", "surrogatepass")
-
 def said_openly(outlines: Iterable[Outline], word: str) -> bool:
     "Does a folded word stand in one of the notes, and in no key?"
-    return any(f" {word} " in fold(openly(o.text)) for o in outlines
+    return any(f" {word} " in fold(openly(o.text) or "") for o in outlines
                if any(f" {word} " in f"{s.title}{s.body}" for s in o.derived("folded", fold_outline)))
 
 # %% ../nbs/08c_search.ipynb #a768f3f5

@@ -775,3 +775,16 @@ async def test_no_piece_of_a_password_is_named_as_a_word_that_comes_close(tmp_pa
     answers = [str(await agent.handle(f"find {word}")) for word in ("qwTy", "77Lq", "Zk9", "slatee")]
     assert not any(piece in answer.lower() for answer in answers[:3] for piece in ("qwtx", "77lp", "zk8")) and "Close to it: slate." in answers[3], answers
     await agent.close()
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+async def test_a_search_of_the_notes_does_not_tell_what_is_in_a_key(tmp_path, indexed):
+    memex, token = tmp_path / "memex", "ghp_" + "aB3dE5gH7jK9" * 3
+    memex.mkdir()
+    (memex / "access.org").write_text(f"* Wifi\nThe wifi password: Zk8-qwTx-77Lp\n* Forge\nThe token is {token} and expires.\n* Garden\nThe slate comes on Friday.\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("reflex",), **({} if indexed else {"journal": ":memory:"}))
+    told = {word: str(await agent.handle(f"find {word}")) for word in ("Zk8", "qwTx", "77Lp", "ghp_aB3", "aB3dE5gH7", "ghp", "expires", "password", "slate")}
+    assert ["access.org:" in answer for answer in told.values()] == [False] * 6 + [True] * 3, told
+    (memex / "access.org").write_text("* Wifi\nThe old name: Zk8-qwTx-77Lp\n")
+    assert "access.org:" in str(await agent.handle("find qwTx")), "it is none any more"
+    await agent.close()

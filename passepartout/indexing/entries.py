@@ -30,7 +30,7 @@ from ..org import QUIET, Node, Outline, link_targets, other_names, plain_text, s
 from ..outline.datedlines import said_beside
 from ..outline.links import ends, fold as folded_path
 from ..outline.properties import said_text
-from ..search import RUNS, fold
+from ..search import RUNS, fold, open_outline
 from ..outline.diarydates import Expression, diary_dates
 from ..outline.timestamps import Repeat, Stamp, broken_stamps, stamps
 from ..tuples import NamedTuple
@@ -276,7 +276,7 @@ def file_entry(outline: Outline) -> FileEntry:
     "The rows of one file."
     own = own_hashes(outline)
     tree, name = tree_hashes(outline, own), index_text(" ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0]), outline.file)))
-    rows, words, handed, below = [], [], [], {-1: ""}
+    rows, words, handed, below, clear = [], [], [], {-1: ""}, open_outline(outline)
     for node in outline.nodes:
         at, up, own_tags, shown = node.index, node.parent, node.all_tags, plain_text(node.title)
         tags, passed = " ".join(own_tags), own_tags if not node.said else shown_tags(own_tags)
@@ -286,11 +286,12 @@ def file_entry(outline: Outline) -> FileEntry:
         title, mine, above = index_text(called) if at else name, index_text(tags) if tags else "", below[up]
         facts = facets(node, handed[at] if not node.said else (*handed[at], *[tag.removeprefix(QUIET) for tag in node.said]))
         if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine if not node.said else index_text(" ".join(passed)))
-        body, spans = body_of(outline, node)
+        body, spans = body_of(clear, node)
         if shown != node.title: body = f"{link_targets(node.title)}\n{body}"
-        words.append((title, mine, index_text(f"{said_text(outline, node)}{body}" if node.properties else body), above, name, facts))
+        words.append((title, mine, index_text(f"{said_text(clear, node)}{body}" if node.properties else body), above, name, facts))
         rows.append(HeadingRow(at, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title, tags, own[at], tree[at],
-                        words_key(own[at], title, mine, above, name, facts), None if node.title.isascii() else " ".join(index_words(shown))))
+                        words_key(own[at], title, mine, above, name, facts, *(body,) * (clear is not outline)),
+                        None if node.title.isascii() else " ".join(index_words(shown))))
     broken = [(line, text, 0) for line, text in broken_stamps(outline)] + [(line, text, 1) for line, text in diary_dates(outline)[1]]
     return FileEntry(rows, words, headings(outline, own), [date_row(outline, s) for s in stamps(outline)], read_links(outline), broken,
                      [expression_row(s) for s, _ in live_expressions(outline)])

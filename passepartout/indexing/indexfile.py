@@ -22,7 +22,7 @@ from ..conditions import PassepartoutError
 from ..databases import check_beside, not_only_ours
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
-VERSION = 32
+VERSION = 33
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
