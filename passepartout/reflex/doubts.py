@@ -88,7 +88,7 @@ def on_each_day(line: str, weekly: bool = True) -> str | None:
     return each_of(found[1], days, found[4], "every" if again else "on") if again == weekly else None
 
 # %% ../../nbs/reflex/doubts.ipynb #690597c1
-_HOUR_AT_END = Regex(r"(?<!\S)(?:at|from)\s+\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?[.!]*\Z|(?<!\S)at\s+noon[.!]*\Z|(?<!\S)\d{1,2}(?::\d\d|\s?[ap]m)[.!]*\Z", re.I)
+_HOUR_AT_END = Regex(r"(?<!\S)(?:at|from)\s+\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?[.!]*\Z|(?<!\S)at\s+(?:noon|half\s+past\s+\w+|(?:a\s+)?quarter\s+(?:past|to)\s+\w+)[.!]*\Z|(?<!\S)\d{1,2}(?::\d\d|\s?[ap]m)[.!]*\Z", re.I)
 _DAYS_FIRST = Regex(rf"((?:every|each)\s+{_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)((?:\s+(?:at|from)\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?),?\s+(.+)", re.I)
 _NTH_FIRST = Regex(rf"((?:every|each)\s+(?:{'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+{_DAY}(?:\s+(?:of|in)\s+(?:the|each|every)\s+month)?)((?:\s+at\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?)\s*[:,]?\s+(?!(?:of|in|at|is|are|was|were|will)\s)(.+)", re.I)
 
