@@ -333,7 +333,7 @@ def test_what_was_missing_is_filled_in(said, title, dates):
     assert found["action"] == "CALL" and found["args"]["title"] == title and {name: found["args"][name] for name in dates} == dates, found
 
 
-@pytest.mark.parametrize("day, date", [("friday", "2026-11-20"), ("to friday", "2026-11-20"), ("next week", "2026-11-23"), ("tomorrow", "2026-11-20")])
+@pytest.mark.parametrize("day, date", [("friday", "2026-11-20"), ("to friday", "2026-11-20"), ("next month", "2026-12-01"), ("tomorrow", "2026-11-20")])
 def test_a_day_answers_to_which_day(day, date): assert after("reschedule dentist", day)["args"]["date"] == date
 
 

@@ -187,7 +187,8 @@ def given(present: Present, options: dict) -> Answers:
 # %% ../../nbs/terminal/20df_wizard.ipynb #88c5515c
 def without_key(present: Present, answers: Answers) -> list[str]:
     "Those of the providers in `answers` that want a key, and have none."
-    return [name for name in answers.providers or () if (service := SERVICES.get(name)) and service.key and not (answers.keys or {}).get(service.key) and not present.has_key(service.key)]
+    wanted = {name: SERVICES[name].key for name in answers.providers or () if name in SERVICES and SERVICES[name].key}
+    return [name for name, key in wanted.items() if not (answers.keys or {}).get(key) and not present.has_key(key)]
 
 # %% ../../nbs/terminal/20df_wizard.ipynb #50ca65f9
 def agree(present: Present, answers: Answers, yes: bool, done: list, keyring: bool = True) -> None:
