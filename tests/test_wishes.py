@@ -326,3 +326,9 @@ def test_a_move_to_a_stretch_of_days_or_at_the_same_time_keeps_the_hours(tmp_pat
 def test_a_word_that_was_meant_takes_the_place_of_the_one_that_it_is_like(tmp_path):
     answers, files = play(tmp_path, {"inbox.org": ""}, "note that the boiler made noise again (F28)", "oops i meant boiler F27", "yes")
     assert files["inbox.org"] == "* the boiler made noise again (F27)\n", answers
+
+
+@pytest.mark.parametrize("line, kept", [("todo move the talk to friday", ""), ('todo "move the talk to friday"', "* TODO move the talk to friday\n"), ("todo move the talk to friday by monday", "* TODO move the talk to friday\nDEADLINE: <2026-11-23 Mon>\n")])
+def test_no_title_is_left_that_ends_before_its_day(tmp_path, line, kept):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"] == kept and (kept or 'todo "move the talk to friday"' in answer), answer
