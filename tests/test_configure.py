@@ -235,3 +235,11 @@ def test_without_systemd_a_service_is_refused_and_it_is_said_that_nothing_else_w
     done = subprocess.run([sys.executable, "-m", "passepartout", "configure", "--memex", str(tmp_path / "notes"), "--provider", "auto", "--service", "--yes"], env=env, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert (done.returncode, [each.name for each in tmp_path.rglob("settings.ini")]) == (5, [])
     assert "Nothing was written" in done.stderr and "without --service" in done.stderr
+
+
+@pytest.mark.parametrize("options, code, said", [(("--model", "gpt"), 2, "reflex has no model to choose"), (("--address", "http://127.0.0.1:1", "--provider", "gguf"), 2, "gguf has no address to choose"), (("--provider", "openai"), 0, "There is no key for openai yet"), (("--provider", "auto", "--model", "x"), 2, "auto has no model"),
+                                                 (("--provider", "ollama", "--model", "llama"), 0, 'passepartout ask "what is due this week?"')])
+def test_what_would_do_nothing_is_refused_and_what_is_missing_is_said(tmp_path, options, code, said):
+    done = subprocess.run([sys.executable, "-m", "passepartout", "configure", *options, "--memex", str(tmp_path / "notes"), "--yes"], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment(tmp_path), cwd=tmp_path)
+    assert done.returncode == code and said in done.stdout + done.stderr and ("no key" in done.stdout + done.stderr) == (options == ("--provider", "openai")), done
+    assert (tmp_path / ".config/passepartout/settings.ini").exists() == (code == 0)

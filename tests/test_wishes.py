@@ -211,10 +211,10 @@ FIVE = "; ".join(f"todo: standup every {day} at 10:30" for day in ("monday", "tu
 
 
 @pytest.mark.parametrize("line, offered, kept", [
-    ("todo 10:30 standup", "todo: standup today 10:30", "* TODO standup\nSCHEDULED: <2026-11-19 Thu 10:30>\n"), ("todo standup at 10:30", "todo: standup today at 10:30", "* TODO standup\nSCHEDULED: <2026-11-19 Thu 10:30>\n"),
+    ("todo 23:59 standup", "todo: standup today 23:59", "* TODO standup\nSCHEDULED: <2026-11-19 Thu 23:59>\n"), ("todo standup at 23:59", "todo: standup today at 23:59", "* TODO standup\nSCHEDULED: <2026-11-19 Thu 23:59>\n"),
     ("todo tomorrow 10:30 standup", "todo: standup tomorrow 10:30", "* TODO standup\nSCHEDULED: <2026-11-20 Fri 10:30>\n"), ("todo tomorrow standup at 10:30", "todo: standup tomorrow at 10:30", "* TODO standup\nSCHEDULED: <2026-11-20 Fri 10:30>\n"),
     ("todo 9am call the bank tomorrow", "todo: call the bank on 2026-11-20 at 9am", "* TODO call the bank\nSCHEDULED: <2026-11-20 Fri 09:00>\n"), ("todo by friday send the form", "todo: send the form by friday", "* TODO send the form\nDEADLINE: <2026-11-20 Fri>\n"),
-    ("todo 9:15-10:00 ward round", "todo: ward round today 9:15-10:00", "* TODO ward round\nSCHEDULED: <2026-11-19 Thu 09:15-10:00>\n"), ("todo every monday standup at 10:30", "todo: standup every monday at 10:30", "* TODO standup\nSCHEDULED: <2026-11-23 Mon 10:30 +1w>\n"),
+    ("todo tomorrow 9:15-10:00 ward round", "todo: ward round tomorrow 9:15-10:00", "* TODO ward round\nSCHEDULED: <2026-11-20 Fri 09:15-10:00>\n"), ("todo every monday standup at 10:30", "todo: standup every monday at 10:30", "* TODO standup\nSCHEDULED: <2026-11-23 Mon 10:30 +1w>\n"),
     ("every weekday standup at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"), ("todo every weekday standup at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"), ("standup every weekday at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"), ("todo standup mon-fri at 10:30", FIVE, "<2026-11-24 Tue 10:30 +1w>"),
     ("todo standup monday to friday at 10:30", FIVE, "<2026-11-20 Fri 10:30 +1w>"), ("jeden Werktag Standup um 10:30", FIVE.replace("standup", "Standup"), "<2026-11-24 Tue 10:30 +1w>"), ("Standup werktags um 10:30", FIVE.replace("standup", "Standup"), "<2026-11-24 Tue 10:30 +1w>")])
 def test_a_day_in_front_and_an_hour_without_a_day_are_offered_at_the_end(tmp_path, line, offered, kept):
@@ -229,7 +229,7 @@ def test_what_is_part_of_a_title_stays_in_it(tmp_path, line, title):
     assert files["inbox.org"] == f"* TODO {title}\n", answer
 
 
-@pytest.mark.parametrize("line, when", [("jeden Montag Standup um 10:30", "<2026-11-23 Mon 10:30 +1w>"), ("montags Standup um 10:30", "<2026-11-23 Mon 10:30 +1w>"), ("jeden Tag Standup um 7", "<2026-11-19 Thu 07:00 +1d>"), ("every monday standup at 10:30", "<2026-11-23 Mon 10:30 +1w>")])
+@pytest.mark.parametrize("line, when", [("jeden Montag Standup um 10:30", "<2026-11-23 Mon 10:30 +1w>"), ("montags Standup um 10:30", "<2026-11-23 Mon 10:30 +1w>"), ("jeden Tag Standup um 23:59", "<2026-11-19 Thu 23:59 +1d>"), ("every monday standup at 10:30", "<2026-11-23 Mon 10:30 +1w>")])
 def test_turns_in_front_are_no_words_of_the_title_where_an_hour_ends_the_line(tmp_path, line, when):
     (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
     assert files["inbox.org"].lower() == f"* todo standup\nscheduled: {when.lower()}\n", answer
@@ -321,3 +321,29 @@ SHOP_IN_GERMAN = {"laden.org": "* Einkauf\n- [ ] Mehl\n- [X] Hefe\n* TODO Invent
 def test_a_shop_owner_is_understood_in_german(tmp_path, line, said, kept):
     (answer,), files = play(tmp_path, SHOP_IN_GERMAN, line)
     assert said in answer and files["inbox.org"] == kept, answer
+
+
+PLANNED = {"plan.org": "* TODO Renew passport\nSCHEDULED: <2027-01-11 Mon>\n* Board <2026-11-30 Mon 14:00-15:30>\n", "inbox.org": ""}
+
+
+@pytest.mark.parametrize("line, said", [("move passport to next year", "which is in that time already"), ("todo call Zoë at half past three", "“todo: call Zoë today at half past three”"), ("todo meet Bo at a quarter to nine", "“todo: meet Bo today at a quarter to nine”"), ("show me whats new", "2026-11-12")])
+def test_what_was_taken_wrongly_over_the_end_of_a_year_or_in_words_is_asked_about(tmp_path, line, said):
+    (answer,), files = play(tmp_path, PLANNED, line)
+    assert said in answer and files == PLANNED, answer
+
+
+@pytest.mark.parametrize("line, now", [("move board to next month", "<2026-12-01 Tue 14:00-15:30>"), ("reschedule board to tuesday same time", "<2026-11-24 Tue 14:00-15:30>"), ("move board to tuesday at the same time", "<2026-11-24 Tue 14:00-15:30>")])
+def test_a_move_to_a_stretch_of_days_or_at_the_same_time_keeps_the_hours(tmp_path, line, now):
+    (answer,), files = play(tmp_path, PLANNED, line)
+    assert now in files["plan.org"], answer
+
+
+def test_a_word_that_was_meant_takes_the_place_of_the_one_that_it_is_like(tmp_path):
+    answers, files = play(tmp_path, {"inbox.org": ""}, "note that the boiler made noise again (F28)", "oops i meant boiler F27", "yes")
+    assert files["inbox.org"] == "* the boiler made noise again (F27)\n", answers
+
+
+@pytest.mark.parametrize("line, kept", [("todo move the talk to friday", ""), ('todo "move the talk to friday"', "* TODO move the talk to friday\n"), ("todo move the talk to friday by monday", "* TODO move the talk to friday\nDEADLINE: <2026-11-23 Mon>\n")])
+def test_no_title_is_left_that_ends_before_its_day(tmp_path, line, kept):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"] == kept and (kept or 'todo "move the talk to friday"' in answer), answer

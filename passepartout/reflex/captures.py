@@ -50,7 +50,7 @@ _COURTESY = (("i'd", "like", "to", "know"), ("i", "want", "to", "know"), ("i", "
             ("i'd", "like", "to"), ("i", "need", "you", "to"), ("let", "me", "know"), ("let", "me"), ("let's",), ("help", "me", "to"), ("help", "me"), ("good", "morning"), ("good", "evening"))
 _THANKED = Regex(r"(?:thanks?|thank you|danke(?:schön)?|great|perfect|super)(?: (?:a lot|so much|very much|you|sehr))?(?:[,.!]+ (?:(?:and|now|but|und|jetzt|aber) )?| (?:and|und) )(?=\S+ \S)"
                   r"|(?:sorry|oops|no)[,.!]* (?:i meant(?: to say)?|ich meinte)[:,]? (?=(?:what|when|who|where|which|how|show|find|list|was|wann|wer|wo|wie|zeige?)\b)", re.I)
-_SHOW_WHAT = Regex(r"(?:show|tell)\s+(?:(?:me|us)\s+)?(?=(?:what|which|who|when|where)\b)", re.I)
+_SHOW_WHAT = Regex(r"(?:show|tell)\s+(?:(?:me|us)\s+)?(?=(?:whats?|which|who|when|where)\b)", re.I)
 _MIND = Regex(r"(?:would|do)\s+you\s+mind\s+(add|remind|show|tell|mark|find|check|mov|putt|archiv|postpon)ing\s+", re.I)
 _WHOLE_VERB = {"mov": "move", "putt": "put", "archiv": "archive", "postpon": "postpone"}
 _CLOSING = Regex(r"\n\s*(?:(?:many\s+)?thanks(?:\s+a\s+lot)?|thank\s+you|thx|cheers|best|bye|danke|vielen\s+dank)[\s!.,]*\Z", re.I)

@@ -40,6 +40,8 @@ def onto_day(command: Command, place: Place, around: Surroundings, today: date, 
     "The move of the date of this `kind`, among those `found`, to the day that was named; or why not."
     outline, name, days, named = node_at(place, around)[0], name_of(place, around), {s.kind: s.day for s in found}, command.args["date"]
     if command.args.get("named") and days.get(kind, date.min) >= today: return decline(week_question(command, name, days[kind], today))
+    if (within := command.args.get("within")) and kind in days and within[0] <= days[kind] <= within[1]:
+        return decline(f"{name} is on {say_day(days[kind])}, which is in that time already. Nothing was done. Which day do you mean? For example: move {object_of(command.target)} to {min(within[1], shifted(days[kind], 1, 'day'))}")
     at = next((s.at for s in found if s.kind == kind), None)
     if named == today.isoformat() and at and around.now is not None and at < around.now().time():
         return decline(f"{name} is at {at:%H:%M}, and today that has passed. Name another day (“next thursday”), or a time as well.")

@@ -79,6 +79,7 @@ def by_hours(text: str) -> Command | dict | None:
     return Command("date", object_of(found[2]), f"move {{}} {told} {'earlier' if sooner else 'later'}", {"minutes": -minutes if sooner else minutes, "kind": ""}, "open")
 
 # %% ../../nbs/reflex/datecommands.ipynb #d2ad8d37
+_SAME_TIME = Regex(r",?\s(?:at\s)?(?:the\s)?same\s(?:time|hour)\Z", re.I)              # which it keeps anyway
 _ALL_TURNS = Regex(r"(?:move|reschedule|shift)\s+(?:all|every)\s+(?:the\s+)?turns?\s+of\s+(.+)", re.I)
 
 def date_command(text: str, today: date) -> list[Command] | dict | None:
@@ -95,6 +96,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if found := _ALL_TURNS.fullmatch(text):
         meant = date_command(f"move {found[1]}", today)
         return [replace(each, said=each.said.replace("{}", "all turns of {}", 1), args={**each.args, "series": True}) for each in meant] if isinstance(meant, list) and "date" in meant[0].args else meant
+    text = _SAME_TIME.sub("", text)
     if hours := by_hours(text): return [hours]
     if (sooner := _EARLIER.fullmatch(text)) and (count := a_count(next(filter(None, sooner.groups()[1::3])).lower())):
         what, unit = next(filter(None, sooner.groups()[::3])), next(filter(None, sooner.groups()[2::3])).lower()
@@ -104,7 +106,9 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
     if _STATED.match(rest): return None                             # the shift is off on saturday
-    if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today, rest)]
+    if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)):
+        meant, span = dated(cut, "", verb + " {} to", today, rest), period(words_of(rest)[-2:], today)
+        return [replace(meant, args={**meant.args, "within": span})] if isinstance(meant, Command) and span else [meant]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today, rest)]
     if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
     if (verb in LATER or verb == "move"

@@ -88,7 +88,7 @@ def on_each_day(line: str, weekly: bool = True) -> str | None:
     return each_of(found[1], days, found[4], "every" if again else "on") if again == weekly else None
 
 # %% ../../nbs/reflex/doubts.ipynb #690597c1
-_HOUR_AT_END = Regex(r"(?<!\S)(?:at|from)\s+\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?[.!]*\Z|(?<!\S)at\s+noon[.!]*\Z|(?<!\S)\d{1,2}(?::\d\d|\s?[ap]m)[.!]*\Z", re.I)
+_HOUR_AT_END = Regex(r"(?<!\S)(?:at|from)\s+\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?[.!]*\Z|(?<!\S)at\s+(?:noon|half\s+past\s+\w+|(?:a\s+)?quarter\s+(?:past|to)\s+\w+)[.!]*\Z|(?<!\S)\d{1,2}(?::\d\d|\s?[ap]m)[.!]*\Z", re.I)
 _DAYS_FIRST = Regex(rf"((?:every|each)\s+{_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)((?:\s+(?:at|from)\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?),?\s+(.+)", re.I)
 _NTH_FIRST = Regex(rf"((?:every|each)\s+(?:{'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+{_DAY}(?:\s+(?:of|in)\s+(?:the|each|every)\s+month)?)((?:\s+at\s+[\d:.]{{1,5}}(?:\s*[ap]m)?)?)\s*[:,]?\s+(?!(?:of|in|at|is|are|was|were|will)\s)(.+)", re.I)
 
@@ -307,6 +307,8 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
     if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
     if question := repeats_doubt(line, today): return question
     if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_its_hour(title, when, today)): return f"An hour stands before the task. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
+    if when and words_of(title[-20:])[-1:] == ("to",) and "”" not in line:
+        return f"The day seems to be a part of the words, “{title} …”. To keep them as they are: todo \"{line.strip()}\". For the day on which it is to be done, name one after them."
     if when and (two := two_tasks(line, today)) and "”" not in line:
         return f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if (when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",))

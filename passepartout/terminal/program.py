@@ -71,6 +71,7 @@ def build_app(name: str | None = None) -> typer.Typer:
     "The command `name` as a typer application, or all commands. Without a command, a chat begins."
     app = typer.Typer(add_completion=True, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False,
                       help="A personal agent in your plain-text notes: the model proposes, gates decide.",
+                      epilog="First time? passepartout demo shows it on sample notes, and passepartout configure sets it up. Then: passepartout ask \"what is due this week?\"",
                       context_settings={"help_option_names": ["--help", "-h"]})
     for each in (*COMMANDS, *GROUPS) if name is None else (name,): add_to(app, each)
     app.callback(invoke_without_command=True)(start)

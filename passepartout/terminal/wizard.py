@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/terminal/wizard.html.md"""
 
 # %% auto #0
 __all__ = ['Wizard', 'WizardStart', 'Keys', 'WizardProviders', 'WizardQuestions', 'read_yes', 'read_address', 'existing', 'asked',
-           'spoken', 'given', 'agree', 'confirm', 'systemd_there', 'manage', 'running_hint']
+           'spoken', 'having', 'given', 'without_key', 'agree', 'confirm', 'systemd_there', 'manage', 'running_hint']
 
 # %% ../../nbs/terminal/20df_wizard.ipynb #7008f8d8
 import subprocess
@@ -154,6 +154,14 @@ def spoken(question: str) -> str:
     print(question, end="", file=sys.stderr, flush=True)
     return as_typed(input())
 
+# %% ../../nbs/terminal/20df_wizard.ipynb #929130ba
+def having(cascade: Any, what: str, without: tuple[str, ...] = ()) -> str:
+    "The first provider of a cascade, of which a *model* or an *address* was named. `PassepartoutError` for one that has none, as those `without` it."
+    first = "auto" if callable(cascade) else next(iter(cascade), "reflex")
+    if first in ("reflex", "scripted", "auto", *without):
+        raise PassepartoutError(f"{first} has no {what} to choose. Name who thinks as well, for example: --provider {'ollama' if what == 'address' else 'anthropic'} --{what} …")
+    return first
+
 # %% ../../nbs/terminal/20df_wizard.ipynb #d69d1c00
 def given(present: Present, options: dict) -> Answers:
     "What the options say; ends the command with code 2 for one that cannot be read."
@@ -163,8 +171,8 @@ def given(present: Present, options: dict) -> Answers:
         providers = read("provider", lambda each: read_providers(each, by_provider(settings.provider_urls)))
         cascade = providers or settings.provider_cascade
         answers = Answers(read("name", read_name), read("memex", lambda each: read_memex(each, present)), providers,
-                          read("model", lambda each: {cascade[0]: read_name(each)}),
-                          read("address", lambda each: {cascade[0]: read_address(each)}), None, read("tags", read_tags), None,
+                          read("model", lambda each: {having(cascade, "model", ("gguf",)): read_name(each)}),
+                          read("address", lambda each: {having(cascade, "address", ("gguf",)): read_address(each)}), None, read("tags", read_tags), None,
                           text["service"])
         if text["key"]:
             wanted = next((SERVICES[each].key for each in cascade if each in SERVICES and SERVICES[each].key), None)
@@ -175,6 +183,12 @@ def given(present: Present, options: dict) -> Answers:
         fail("There is no systemd for users here, so nothing can start the agent by itself. Nothing was written: say it again without --service. To keep the agent running: "
              "passepartout daemon", 5)
     return answers
+
+# %% ../../nbs/terminal/20df_wizard.ipynb #88c5515c
+def without_key(present: Present, answers: Answers) -> list[str]:
+    "Those of the providers in `answers` that want a key, and have none."
+    wanted = {name: SERVICES[name].key for name in answers.providers or () if name in SERVICES and SERVICES[name].key}
+    return [name for name, key in wanted.items() if not (answers.keys or {}).get(key) and not present.has_key(key)]
 
 # %% ../../nbs/terminal/20df_wizard.ipynb #50ca65f9
 def agree(present: Present, answers: Answers, yes: bool, done: list, keyring: bool = True) -> None:
@@ -199,7 +213,9 @@ def agree(present: Present, answers: Answers, yes: bool, done: list, keyring: bo
         manage("daemon-reload")
         manage("enable", "--now")
         manage("restart")
+    for name in without_key(present, answers): tell(f"There is no key for {name} yet, so it answers nothing: passepartout configure --provider {name} --key-stdin", "yellow")
     tell("Look whether all is well: passepartout doctor")
+    tell('Then ask something: passepartout ask "what is due this week?"')
 
 # %% ../../nbs/terminal/20df_wizard.ipynb #8f47e557
 def confirm() -> None:
