@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/targets.html.md"""
 
 # %% auto #0
 __all__ = ['PLACE', 'FILLERS', 'SEPARATOR', 'COUNTER', 'MOST_PLACES', 'NODES', 'AT_LINE', 'TypedTarget', 'read_target', 'Place',
-           'places_of', 'make_places', 'make_place', 'Words', 'read_words', 'own_title', 'folded', 'fits', 'Resolved',
-           'choose', 'whole_file', 'so_called', 'best_fits', 'has_ident', 'one_sign', 'same_file', 'at_line', 'outcome',
-           'alike', 'resolve_target', 'index_places', 'ident_match', 'name_match', 'title_match', 'index_alike',
-           'read_places', 'read_place', 'files_called', 'files_holding']
+           'places_of', 'make_places', 'make_place', 'TargetWords', 'read_words', 'own_title', 'folded', 'fits',
+           'Resolved', 'choose', 'whole_file', 'so_called', 'best_fits', 'has_ident', 'one_sign', 'same_file',
+           'at_line', 'outcome', 'alike', 'resolve_target', 'index_places', 'ident_match', 'name_match', 'title_match',
+           'index_alike', 'read_places', 'read_place', 'files_called', 'files_holding']
 
 # %% ../nbs/08n_targets.ipynb #4dc7df38
 import json
@@ -101,7 +101,7 @@ FILLERS = frozenset("a an the my our your this that of for to in on at with abou
 SEPARATOR, COUNTER = Regex(r"[/›]"), Regex(r"(?<!\s)\s*\[\d*(?:/\d*|%)\]")       # no search from every blank of a long row of them
 
 # %% ../nbs/08n_targets.ipynb #acbd4cfa
-class Words(NamedTuple):
+class TargetWords(NamedTuple):
     "Words as they are compared."
     whole: str                         # all of it, folded
     parts: tuple[str, ...]             # a path, folded
@@ -109,11 +109,11 @@ class Words(NamedTuple):
     raw: str                           # for what has no letters, as it was typed
 
 # %% ../nbs/08n_targets.ipynb #70c92081
-def read_words(text: str, fillers: bool = True) -> Words:
+def read_words(text: str, fillers: bool = True) -> TargetWords:
     "Words as they are compared; without `fillers`, those that mean little are left out, unless nothing else is left."
     needles = [term.needle for term in read_query(text[:400])][:24]
     kept = needles if fillers else [n for n in needles if n.strip() not in FILLERS] or needles
-    return Words(fold(text).strip(), tuple([part for each in SEPARATOR.split(text) if (part := fold(each).strip())]), tuple(kept),
+    return TargetWords(fold(text).strip(), tuple([part for each in SEPARATOR.split(text) if (part := fold(each).strip())]), tuple(kept),
                  text.strip().casefold())
 
 # %% ../nbs/08n_targets.ipynb #12228186
@@ -127,7 +127,7 @@ def folded(name: str) -> str:
     return fold(name).strip()
 
 # %% ../nbs/08n_targets.ipynb #fa39c2b0
-def fits(words: Words, place: Place) -> int | None:
+def fits(words: TargetWords, place: Place) -> int | None:
     "In which way the words fit, 0 to 3; `None` when they don't."
     own = own_title(place)
     title = fold(own)

@@ -6,9 +6,10 @@ import pytest
 
 from passepartout.agent import Agent
 from passepartout.cascade.prices import Prices
+from passepartout.consent.asks import JOB_PATIENCE
 from passepartout.diary import DiaryFailed, diary_of
 from passepartout.gates.unattended import unattended_skill
-from passepartout.jobs import PATIENCE, REFUSED, Job, Over, begin, put_forward, run_job, why_not_again
+from passepartout.jobs import REFUSED, Job, Over, begin, put_forward, run_job, why_not_again
 from passepartout.messages import NOTES, Action
 from passepartout.notes import parse_note
 from passepartout.outline.links import LinkTargets
@@ -105,7 +106,7 @@ async def test_only_what_a_person_refused_lately_is_not_proposed_again(agent):
     agent.moment[0] += 2
     assert why_not_again(agent, action) == ""
     await ask()
-    agent.moment[0] += PATIENCE + 1                    # nobody answers
+    agent.moment[0] += JOB_PATIENCE + 1                    # nobody answers
     assert why_not_again(agent, action) == ""
     decide(agent.journal, await ask(), "denied", by="rule", session="main")
     assert why_not_again(agent, action) == ""

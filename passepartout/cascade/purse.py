@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/cascade/purse.html.md"""
 
 # %% auto #0
 __all__ = ['SETTINGS', 'LONGEST', 'limits_of', 'Call', 'PurseFailed', 'explained', 'open_purse', 'today_by', 'newest_day',
-           'midnight_after', 'say_amount', 'overdrawn', 'unpriced', 'PurseFile', 'Reserving', 'Purse', 'Standing',
+           'midnight_after', 'say_amount', 'overdrawn', 'unpriced', 'PurseFile', 'Reserving', 'Purse', 'BudgetStanding',
            'Reckoning', 'NarrowedPurse']
 
 # %% ../../nbs/cascade/13e_purse.ipynb #4800eb56
@@ -185,7 +185,7 @@ class Purse(Reserving):
         with self.writing() as db: return db.execute("DELETE FROM call WHERE id = ? AND state = 'reserved'", (number,)).rowcount == 1
 
 # %% ../../nbs/cascade/13e_purse.ipynb #5022f3d8
-class Standing(NamedTuple):
+class BudgetStanding(NamedTuple):
     "A budget as it stands: its setting, limit and what is spent or set aside of it."
     setting: str
     currency: str
@@ -195,15 +195,15 @@ class Standing(NamedTuple):
 # %% ../../nbs/cascade/13e_purse.ipynb #3573de6c
 class Reckoning(Purse):
     "The purse, with what is asked of it afterwards."
-    def standing(self, call: Call) -> list[Standing]:
+    def standing(self, call: Call) -> list[BudgetStanding]:
         "How each budget that is set stands for `call`."
         if self.path is not None and self._db is None and not self.path.exists():
-            return [Standing(SETTINGS[key], key[1], limit, 0) for key, limit in self.limits.items()]
+            return [BudgetStanding(SETTINGS[key], key[1], limit, 0) for key, limit in self.limits.items()]
         with self.writing() as db:
             keys = call.keys(newest_day(db, today_by(self.clock)))
             found = {(scope, currency): db.execute(f"SELECT {currency} FROM total WHERE scope = ? AND key = ?",
                                                    (scope, keys[scope])).fetchone() for scope, currency in self.limits}
-        return [Standing(SETTINGS[key], key[1], self.limits[key], row[0] if row else 0) for key, row in found.items()]
+        return [BudgetStanding(SETTINGS[key], key[1], self.limits[key], row[0] if row else 0) for key, row in found.items()]
 
     def report(self, since: float | None = None) -> list[dict]:
         "What was spent since then (Unix seconds), by day, provider, model and conversation, newest day first. `money` is in nano-dollars; `unpriced` calls are not in it; `open` ones were not settled and count with the most."

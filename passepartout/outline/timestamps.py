@@ -24,7 +24,7 @@ from typing import Any, Iterator, Mapping
 from .elements import QUOTED_LINE, VERBATIM
 from ..lazy import Regex
 from .markdown import ARROW, LEVEL, MARK, uncoded
-from .recurrences import Rule, plain_for, read_rule
+from .recurrences import RecurrenceRule, plain_for, read_rule
 from ..org import Node, Outline, inside
 from ..tuples import NamedTuple
 
@@ -228,7 +228,7 @@ def is_start(name: str) -> bool:
     return name in ("🛫", "start") or name.startswith("start") and name.endswith("date")
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #0914ada4
-def with_repeat(stamp: Stamp, rule: Rule | None) -> Stamp:
+def with_repeat(stamp: Stamp, rule: RecurrenceRule | None) -> Stamp:
     "`stamp` with a repeater that stands elsewhere in its task, when it is a date that can repeat, and the rule one that counts."
     if rule is None or stamp.kind not in ("deadline", "scheduled") or not (plain := plain_for(rule, stamp.day)): return stamp
     repeat = Repeat(".+" if rule.from_done else "+", plain.count, plain.unit, True)

@@ -17,7 +17,7 @@ from datetime import date, datetime, timedelta
 
 from ..org import Node, Outline
 from ..outline.markdown import marks_in
-from ..outline.recurrences import Rule, fits, next_day, read_rule
+from ..outline.recurrences import RecurrenceRule, fits, next_day, read_rule
 from ..outline.timestamps import Stamp, occurrences, stamps
 from .captures import decline, say
 from .command import Command, object_of
@@ -142,7 +142,7 @@ def propose_clock(command: Command, place: Place, around: Surroundings, today: d
     return call("org-schedule", said, place, around, date=f"{begin:%Y-%m-%d %H:%M}", kind=stamp.kind, until=until)
 
 # %% ../../nbs/reflex/datecalls.ipynb #feec4220
-def turn_by_rule(outline: Outline, node: Node) -> tuple[Stamp, Rule] | None:
+def turn_by_rule(outline: Outline, node: Node) -> tuple[Stamp, RecurrenceRule] | None:
     "The date of a task in Markdown and the rule by which it repeats, such as *every weekday*; `None` when there is none that is understood."
     own = outline.text[node.start:node.body_start] if outline.format == "markdown" else ""
     rule = next((read_rule(m["every"]) for m in marks_in(own) if m["every"]), None)
@@ -150,14 +150,14 @@ def turn_by_rule(outline: Outline, node: Node) -> tuple[Stamp, Rule] | None:
     return (dated[0], rule) if dated and rule else None
 
 # %% ../../nbs/reflex/datecalls.ipynb #418e8ac1
-def repetition(place: Place, around: Surroundings) -> tuple[Stamp | None, Rule | None]:
+def repetition(place: Place, around: Surroundings) -> tuple[Stamp | None, RecurrenceRule | None]:
     "The date by which a place repeats, and the rule if it is not the date's own repeater that says how; `None` twice for what does not repeat."
     (outline, node), found = node_at(place, around), active_dates(place, around)
     stamp = next((s for s in found if s.repeat and s.kind in ("scheduled", "deadline")), None) or (found[0] if len(found) == 1 and found[0].repeat else None)
     return (stamp, None) if stamp is not None else turn_by_rule(outline, node) or (None, None)
 
 # %% ../../nbs/reflex/datecalls.ipynb #779bb72f
-def skipped_by_rule(command: Command, place: Place, around: Surroundings, today: date, stamp: Stamp, rule: Rule) -> Outcome:
+def skipped_by_rule(command: Command, place: Place, around: Surroundings, today: date, stamp: Stamp, rule: RecurrenceRule) -> Outcome:
     "org-schedule to the day that the rule names after the turn that is left out."
     name, this, after = name_of(place, around), max(stamp.day, today), next_day(rule, stamp.day)
     while after is not None and after <= today and stamp.day < today: after = next_day(rule, after)
@@ -183,7 +183,7 @@ def propose_next_turn(command: Command, place: Place, around: Surroundings, toda
     return call("org-schedule", said, place, around, date=after.isoformat(), kind=stamp.kind)
 
 # %% ../../nbs/reflex/datecalls.ipynb #00b898dc
-def first_turn(stamp: Stamp, rule: Rule | None, day: date) -> date | None:
+def first_turn(stamp: Stamp, rule: RecurrenceRule | None, day: date) -> date | None:
     "The first turn, by the repeater of a date or by a rule, that is on `day` or later."
     if rule is None: return day if stamp.repeat.mark == ".+" else next(occurrences(stamp, day, date(day.year + 20, 1, 1)), None)
     turn = stamp.day
@@ -203,7 +203,7 @@ def propose_first_turn(command: Command, place: Place, around: Surroundings, tod
     return call("org-schedule", said, place, around, date=after.isoformat(), kind=stamp.kind)
 
 # %% ../../nbs/reflex/datecalls.ipynb #e5140725
-def turn_before(stamp: Stamp, rule: Rule | None, first: date) -> date | None:
+def turn_before(stamp: Stamp, rule: RecurrenceRule | None, first: date) -> date | None:
     "The first turn on `first` or later, of which the date that is written is a later turn; `None` when there is none."
     if rule is None and stamp.repeat.mark == ".+": return first if first < stamp.day else None
     days = (first + timedelta(n) for n in range(min((stamp.day - first).days, 400)))

@@ -33,13 +33,13 @@ def known_jobs(settings: Any, book: Any) -> list[Any]:
 # %% ../../nbs/terminal/20dg_jobscommand.ipynb #4911620d
 def job_rows(skills: list, diary: Any, now: float, zone: Any) -> list[dict]:
     "What is on record of each job, and when it is due by the calendar."
-    from passepartout.diary import Standing
+    from passepartout.diary import JobStanding
     from passepartout.schedule import Every, next_moment
-    rows = {row[0]: Standing(*row) for row in diary.rows("SELECT * FROM job")}
+    rows = {row[0]: JobStanding(*row) for row in diary.rows("SELECT * FROM job")}
     moment = lambda at: None if at is None else datetime.fromtimestamp(at, zone).isoformat(timespec="seconds")
     found = []
     for skill in skills:
-        known = rows.get(skill.name) or Standing(skill.name, now)
+        known = rows.get(skill.name) or JobStanding(skill.name, now)
         ahead = [at for each in skill.job.triggers if (at := next_moment(each, max(now, known.seen), zone))] + [(known.begun or now)
                 + each.seconds for each in skill.job.triggers if isinstance(each, Every)] + ([known.wake] if known.wake else [])
         found.append({"job": skill.name, "about": skill.job.about, "state": known.state, "why": known.why, "begun": moment(known.begun),
