@@ -68,22 +68,27 @@ class Section(NamedTuple):
     page: str = ""     # the name of the file without folder and ending
 
 # %% ../nbs/08c_search.ipynb #dbfa09bf
-def openly(text: str) -> str | None:
-    "A text with blanks in the place of the keys that stand in it, as long as it was; `None` when nobody can tell what is a key."
+def openly(text: str) -> str:
+    "A text with blanks in the place of the keys that stand in it, as long as it was."
     from passepartout.redaction.patterns import TooMuch
     from passepartout.redaction.shaped import find_shaped
-    raw = text.encode("utf-8", "surrogatepass")
-    try: found = find_shaped(raw)
-    except TooMuch: return None
-    for each in sorted(found, reverse=True):
-        blank = re.sub(r"[^\n]", " ", raw[each.start:each.end].decode("utf-8", "surrogatepass"))
-        raw = raw[:each.start] + blank.encode() + raw[each.end:]
-    return raw.decode("utf-8", "surrogatepass") if found else text
+    raw, blank = text.encode("utf-8", "surrogatepass"), lambda part: re.sub(r"[^\n]", " ", part)
+    try: found = sorted(find_shaped(raw))
+    except TooMuch:
+        half = text.rfind("\n", 0, len(text) // 2) + 1 or text.find("\n", len(text) // 2, -1) + 1
+        return openly(text[:half]) + openly(text[half:]) if half else blank(text)
+    out, at = [], 0
+    for each in found:
+        if each.end <= at: continue
+        start = max(at, each.start)
+        out += [raw[at:start], blank(raw[start:each.end].decode("utf-8", "replace")).encode()]
+        at = each.end
+    return b"".join([*out, raw[at:]]).decode("utf-8", "surrogatepass") if found else text
 
 def open_outline(outline: Outline) -> Outline:
     "An outline in whose text there are blanks in the place of keys; the outline itself when there are none."
     text = openly(outline.text)
-    return outline if text is None or text == outline.text else replace(outline, text=text, memo={})
+    return outline if text == outline.text else replace(outline, text=text, memo={})
 
 # %% ../nbs/08c_search.ipynb #3111988c
 def fold_outline(outline: Outline) -> list[Section]:
@@ -248,7 +253,7 @@ def say_apart(counts: Sequence[str] = (), filtered: bool = False) -> str:
 # %% ../nbs/08c_search.ipynb #dce367d3
 def said_openly(outlines: Iterable[Outline], word: str) -> bool:
     "Does a folded word stand in one of the notes, and in no key?"
-    return any(f" {word} " in fold(openly(o.text) or "") for o in outlines
+    return any(f" {word} " in fold(openly(o.text)) for o in outlines
                if any(f" {word} " in f"{s.title}{s.body}" for s in o.derived("folded", fold_outline)))
 
 # %% ../nbs/08c_search.ipynb #a768f3f5

@@ -788,3 +788,27 @@ async def test_a_search_of_the_notes_does_not_tell_what_is_in_a_key(tmp_path, in
     (memex / "access.org").write_text("* Wifi\nThe old name: Zk8-qwTx-77Lp\n")
     assert "access.org:" in str(await agent.handle("find qwTx")), "it is none any more"
     await agent.close()
+
+
+@pytest.mark.parametrize("many", [3, 1200, pytest.param(6000, marks=pytest.mark.slow)])
+def test_of_very_many_keys_in_a_note_none_is_left_to_a_search_or_to_a_command(many):
+    "The scanner gives up on a text with more keys than it looks through at once; as it stands, each of them could be guessed letter by letter."
+    from passepartout.search import openly
+    from passepartout.toolbelt.keyless import without_keys
+    text = "".join(f"Bücher {n}: token ghp_{f'{n:05}Kd8Qm2' * 4:.36} höher\n" for n in range(many))
+    searched, seen = openly(text), without_keys(text.encode())
+    assert len(searched) == len(text) and searched.count("höher\n") == seen.count("höher\n") == many and "ghp_" not in searched + seen
+    line = " ".join(f"ghp_{f'{n:05}Kd8Qm2' * 4:.36}" for n in range(1200))
+    assert "ghp_" not in openly(f"bees\n{line}\nhoney") + without_keys(f"bees\n{line}\nhoney".encode()) and openly(f"bees\n{line}\nhoney").split() == ["bees", "honey"]
+
+
+def test_what_is_remembered_of_files_with_keys_has_an_end(tmp_path, opened_memex):
+    from passepartout.confinement.resources import resolve
+    from passepartout.toolbelt.keyless import MOST_KEPT, Looked
+    memex, root = opened_memex
+    (memex / "a.org").write_text(f"token ghp_{'Kd8Qm2Zx7Lp4' * 3}\n" + "word " * 190_000)
+    looked = Looked()
+    for n in range(40):
+        os.utime(memex / "a.org", (n, n))
+        with resolve([root], "a.org") as file: assert "ghp_" not in looked.of(file, [1_000_000])
+    assert sum(len(text) for text in looked.found.values() if text) <= MOST_KEPT + 1_000_000 and looked.found

@@ -183,7 +183,7 @@ def nearest(index: Index, word: str, most: int = 3, secret: frozenset[int] = fro
                             (word[0], word[0] + "\U0010ffff", len(word)))
     from difflib import get_close_matches                # for words that are not found
     near = get_close_matches(word, [term for term, in rows], 10 * most, 0.75)
-    told = lambda each, one: one.id not in secret and each in index_words(openly(note_text(index, index.files()[one.file][0])) or "")
+    told = lambda each, one: one.id not in secret and each in index_words(openly(note_text(index, index.files()[one.file][0])))
     return [each for each in near if any(told(each, one) for one in select(index, IndexQuestion(each, "", ()), f'"{each}"'))][:most]
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d0fbd9fd
