@@ -395,8 +395,8 @@ async def test_very_much_that_a_screen_turns_round_is_told_shortly_and_soon():
 async def test_the_reason_of_a_model_is_one_short_line_at_the_terminal(given):
     from passepartout.terminal.render import ask_lines
     action = Action.of({"target": "tool", "payload": {"action": "call", "tool": "rm", "args": {}, "explanation": given}})
-    because, = [line.text for line in ask_lines(PendingApproval("id", "code", "", "May I?", 0.0, str(action)), 80) if line.word == "because"]
-    assert "\n" not in because and len(because) < 400
+    said, = [line.text for line in ask_lines(PendingApproval("id", "code", "", "May I?", 0.0, str(action)), 80) if line.word == "it says"]
+    assert "\n" not in said and len(said) < 400
 
 
 @pytest.mark.parametrize("hidden", ["\u200b", "\u034f", "\xa0", "\U000e0061", "\ufff9", "\u2800", "\u202e"])

@@ -743,7 +743,7 @@ async def test_who_has_a_say_is_told_in_the_question_about_a_plan_and_in_the_lis
     assert reply.status == "requires-approval" and told in str(reply) and told in reply.approvals[0].preview.split("\n") and told in agent.pending("main", "cli")[0].preview
     from passepartout.terminal.render import ask_lines
     shown = [(line.word, line.text) for line in ask_lines(reply.approvals[0])]
-    assert [label for label, _ in shown if label] == ["asks you", "because", "would do", "exactly"] and any(told == text for _, text in shown)
+    assert [label for label, _ in shown if label] == ["asks you", "it says", "would do", "exactly"] and any(told == text for _, text in shown)
     reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     assert told in [step["text"] for step in agent.plan_rows()[0]["steps"]]
     await agent.close()
@@ -751,8 +751,8 @@ async def test_who_has_a_say_is_told_in_the_question_about_a_plan_and_in_the_lis
 
 @pytest.mark.parametrize("action, words", [
     ('(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "rm -r a # :ACTION :PLAN")))', ["asks you", "would run", "exactly", "for good"]),
-    ('(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:EXPLANATION ":ACTION :PLAN" :ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "rm -r a")))', ["asks you", "because", "would run", "exactly", "for good"]),
-    (f'(:TYPE :REQUEST :TARGET :PLAN :PAYLOAD (:EXPLANATION "{"Why. " * 90}" :STEPS ((:CALL "find")) :ACTION :PLAN))', ["asks you", "because", "would do", "exactly"])])
+    ('(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:EXPLANATION ":ACTION :PLAN" :ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "rm -r a")))', ["asks you", "it says", "would run", "exactly", "for good"]),
+    (f'(:TYPE :REQUEST :TARGET :PLAN :PAYLOAD (:EXPLANATION "{"Why. " * 90}" :STEPS ((:CALL "find")) :ACTION :PLAN))', ["asks you", "it says", "would do", "exactly"])])
 def test_whether_an_ask_is_a_plan_is_told_by_its_field_and_not_by_its_text(action, words):
     from passepartout.consent.approvals import PendingApproval
     from passepartout.terminal.render import ask_lines

@@ -80,7 +80,7 @@ class Settling(Showing):
         "Show an ask exactly as it would run, and answer it with its one-time code."
         copy = str(self.agent.settings.memex_dir.parent)             # a temporary folder, with another name on every run
         print_lines([line._replace(text=line.text.replace(copy, "~"))
-                     for line in ask_lines(pending, text_columns(self.console)) if line.word != "because"], self.console)
+                     for line in ask_lines(pending, text_columns(self.console)) if line.word != "it says"], self.console)
         code = self.code or pending.code
         answer = "" if self.ask is None else self.ask(f"Do it? Enter does, n does not (code {code}): ").strip().lower()
         if answer not in ("", "y", "yes", pending.code):

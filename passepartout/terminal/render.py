@@ -295,7 +295,7 @@ def ask_lines(pending: Any, width: int = 88) -> Iterable[Line]:
     from passepartout.lookalikes import overlooked_in
     yield Line("◆", "asks you", spelled(pending.reason), "magenta")
     payload = payload_of(pending.action)
-    if why := reason_given(payload): yield Line(" ", "because", why, "")
+    if why := reason_given(payload): yield Line(" ", "it says", why, "")
     would = laid_out(pending.action, width, without=("explanation",), below=pending.preview or "")
     plan = payload.get("action") == "plan"
     yield from (plan_asked if plan else call_asked)(pending, would)
