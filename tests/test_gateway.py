@@ -380,7 +380,7 @@ DAEMON = """
 import asyncio, os, signal, sys
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.serving.pairing import Links
+from passepartout.serving.pairing import GatewayLinks
 from passepartout.serving.porter import Porter
 from passepartout.serving.telegram import Telegram
 class House:
@@ -388,7 +388,7 @@ class House:
     async def in_turn(self, session, work): return await work(self.agent)
 async def main():
     agent = await Agent.boot(memex_dir={memex!r}, state_dir={state!r}, cache_dir={cache!r}, config_dir={config!r})
-    await Porter(House(agent), Telegram({token!r}, {url!r}, patience=1), Links(agent.journal.path.with_name("gateways.sqlite"))).run()
+    await Porter(House(agent), Telegram({token!r}, {url!r}, patience=1), GatewayLinks(agent.journal.path.with_name("gateways.sqlite"))).run()
 asyncio.run(main())
 """
 

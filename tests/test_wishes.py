@@ -347,3 +347,9 @@ def test_a_word_that_was_meant_takes_the_place_of_the_one_that_it_is_like(tmp_pa
 def test_no_title_is_left_that_ends_before_its_day(tmp_path, line, kept):
     (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
     assert files["inbox.org"] == kept and (kept or 'todo "move the talk to friday"' in answer), answer
+
+
+@pytest.mark.parametrize("line", ["todo , note", "todo: ; milk", "todo … x y", "todo . , : ok"])
+def test_a_line_that_begins_with_no_word_is_read(tmp_path, line):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert answer and "went wrong" not in answer, answer

@@ -207,6 +207,7 @@ def day_in_front(line: str, today: date) -> str | None:
     words = line.strip().rstrip(".!").split()
     for size in range(min(6, len(words) - 1), 0, -1):
         head, rest = words_of(" ".join(words[:size])), " ".join(words[size:])
+        if not head: continue
         hour = _SURE_HOUR.fullmatch(" ".join(head)) is not None
         if hour and read_when(("today", *head), today): return f"{rest} today {' '.join(words[:size]).rstrip(',:')}"
         if not (head[0] in _SURE_DAY or head[0][0].isdigit() or any(":" in word for word in head)) or rest.split()[0].lower() in _OPEN_END: continue
