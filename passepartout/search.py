@@ -68,12 +68,14 @@ class Section(NamedTuple):
     page: str = ""     # the name of the file without folder and ending
 
 # %% ../nbs/08c_search.ipynb #dbfa09bf
+_IDENT = Regex(rb"(?<=:ID:)[ \t]+(?:[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{32})(?=[ \t\r]*$)", re.M)
+
 def openly(text: str) -> str:
     "A text with blanks in the place of the keys that stand in it, as long as it was."
     from passepartout.redaction.patterns import TooMuch
     from passepartout.redaction.shaped import find_shaped
     raw, blank = text.encode("utf-8", "surrogatepass"), lambda part: re.sub(r"[^\n]", " ", part)
-    try: found = sorted(find_shaped(raw))
+    try: found = sorted(find_shaped(_IDENT.sub(lambda ident: b" " * len(ident[0]), raw)))
     except TooMuch:
         half = text.rfind("\n", 0, len(text) // 2) + 1 or text.find("\n", len(text) // 2, -1) + 1
         return openly(text[:half]) + openly(text[half:]) if half else blank(text)
