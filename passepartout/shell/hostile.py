@@ -117,23 +117,8 @@ def _program_for_strangers(text: str) -> tuple[int, str] | None:
 
 _GIVES_SHELL = "It gives whoever is at the other end of a connection a shell on this machine."
 
-# %% ../../nbs/shell/hostile.ipynb #80820099
-_BETWEEN = Regex(r"'[^']*(?:'|\Z)|\"(?>[^\"\\]|\\.?)*(?:\"|\Z)", re.S)
-_FUNCTION = Regex(r"(?:\bfunction\s{1,9}([^\s(){};|&<>'\"$`]{1,40})\s{0,9}(?:\(\s{0,9}\))?|(?:(?<=[\s;&|({])|\A)([^\s(){};|&<>'\"$`]{1,40})\s{0,9}\(\s{0,9}\))\s{0,9}[{(]")
-_ENDLESS, _FOR_EVER = Regex(r"while (?::|true|/bin/true|\[ ?1 ?\]|1)|until (?:false|/bin/false)"), Regex(r"\bfor\s*\(\(\s*;\s*;\s*\)\)")
-_OURSELVES = Regex(r"\$\{?0\}?\"?\s{0,9}[|&]\s{0,9}(?:\./)?\"?\$\{?0\b")
-_FORKS = Regex(r"\bfork\b\s{0,9}(?:\(\s{0,3}\))?\s{0,9}while\s{1,9}(?:1|true|fork)\b|(?:\bwhile\b\s{0,9}\(?\s{0,3}(?:1|true)\s{0,3}\)?\s{0,9}[:{]?|\bloop\s{0,9}(?:\{|do\s)|\bfor\s{0,9}\(\s{0,3};\s{0,3};\s{0,3}\)\s{0,9}\{?)"
-               r"\s{0,20}(?:\w{1,20}[.:]{1,2})?(?:pcntl_)?fork\b\s{0,3}(?:[();}\n\"']|\Z)", re.I)
-
-def _closings(text: str) -> dict[int, int]:
-    "Where each bracket that is opened is closed."
-    found, opened = {}, []
-    for sign in _BRACKET.finditer(text):
-        if sign[0] in "{(": opened.append(sign.start())
-        elif opened: found[opened.pop()] = sign.start()
-    return found
-
-_BRACKET, _LEADS = Regex(r"[(){}]"), frozenset("do then else time exec nohup ! -".split())
+# %% ../../nbs/shell/hostile.ipynb #fe8e4256
+_LEADS = frozenset("do then else time exec nohup ! -".split())
 
 def _calls(piece: str, name: str) -> bool:
     "Whether a piece of a line begins with a call of `name`."
@@ -149,12 +134,32 @@ def _starts_itself(name: str, body: str) -> bool:
         if sign not in ("|", "|&"): calls = 0
     return False
 
+# %% ../../nbs/shell/hostile.ipynb #0868ab65
+_ENDLESS, _FOR_EVER = Regex(r"while (?::|true|/bin/true|\[ ?1 ?\]|1)|until (?:false|/bin/false)"), Regex(r"\bfor\s*\(\(\s*;\s*;\s*\)\)")
+
 def _starts_for_ever(text: str) -> bool:
     "Whether an endless loop does nothing but start a program in the background."
     pieces = [*_pieces(_FOR_EVER.sub("while :", text)), "", ""]
     told = [(piece, sign) for piece, sign in zip(pieces[::2], pieces[1::2]) if piece]
     return any(_ENDLESS.fullmatch(head) and body[:3] == "do " and sign == "&" and end.split(" ")[0] == "done" for (head, _), (body, sign), (end, _) in zip(told, told[1:], told[2:]))
 
+# %% ../../nbs/shell/hostile.ipynb #13d1b784
+_FUNCTION = Regex(r"(?:\bfunction\s{1,9}([^\s(){};|&<>'\"$`]{1,40})\s{0,9}(?:\(\s{0,9}\))?|(?:(?<=[\s;&|({])|\A)([^\s(){};|&<>'\"$`]{1,40})\s{0,9}\(\s{0,9}\))\s{0,9}[{(]")
+_BRACKET = Regex(r"[(){}]")
+
+def _closings(text: str) -> dict[int, int]:
+    "Where each bracket that is opened is closed."
+    found, opened = {}, []
+    for sign in _BRACKET.finditer(text):
+        if sign[0] in "{(": opened.append(sign.start())
+        elif opened: found[opened.pop()] = sign.start()
+    return found
+
+# %% ../../nbs/shell/hostile.ipynb #80820099
+_BETWEEN = Regex(r"'[^']*(?:'|\Z)|\"(?>[^\"\\]|\\.?)*(?:\"|\Z)", re.S)
+_OURSELVES = Regex(r"\$\{?0\}?\"?\s{0,9}[|&]\s{0,9}(?:\./)?\"?\$\{?0\b")
+_FORKS = Regex(r"\bfork\b\s{0,9}(?:\(\s{0,3}\))?\s{0,9}while\s{1,9}(?:1|true|fork)\b|(?:\bwhile\b\s{0,9}\(?\s{0,3}(?:1|true)\s{0,3}\)?\s{0,9}[:{]?|\bloop\s{0,9}(?:\{|do\s)|\bfor\s{0,9}\(\s{0,3};\s{0,3};\s{0,3}\)\s{0,9}\{?)"
+               r"\s{0,20}(?:\w{1,20}[.:]{1,2})?(?:pcntl_)?fork\b\s{0,3}(?:[();}\n\"']|\Z)", re.I)
 _BLANKS, _LINE_ENDS = Regex(r"[ \t]+"), Regex(r"\n[ \n]+")
 
 def _multiplies(text: str) -> bool:
