@@ -14,9 +14,10 @@ from .backup import end_powers
 from .storage.breaks import Break, acceptance
 from .storage.chain import JournalError, Verdict
 from .storage.erasure import as_ranges
+from .storage.images import drop_images
 from .journal import Journal
 from .storage.ledger import ApprovalGone, genuine_record, memory_seal, expired
-from .storage.tablecheck import is_image, tables_from_chain
+from .storage.tablecheck import is_image, kept_image, tables_from_chain
 from .storage.store import Draft
 from .tuples import NamedTuple
 
@@ -103,8 +104,7 @@ def _put_right(store: Journal, seq: int, draft: Draft, seen: Damage, who: dict) 
 def _drop_images(store: Journal) -> list[int]:
     "Remove the earlier versions that are not what was put there; the records that now have none."
     rows = store.db.execute("SELECT i.seq, i.before, c.body FROM images i LEFT JOIN chain c ON c.seq = i.seq AND c.kind = 'intent'")
-    store.execute_many("DELETE FROM images WHERE seq = ?",
-                    [(seq,) for seq in [seq for seq, before, body in rows if body is None or not is_image(before, body)]])
+    drop_images(store, [seq for seq, before, body in rows if body is None or not is_image(kept_image(store.db, seq, before), body)])
     rows = store.db.execute("SELECT c.seq, c.body FROM chain c LEFT JOIN images i ON i.seq = c.seq WHERE c.kind = 'intent' AND c.body IS "
                             "NOT NULL AND i.seq IS NULL")
     return [seq for seq, body in rows if not is_image(None, body)]

@@ -357,7 +357,7 @@ def test_turn_ten_thousand_costs_what_turn_ten_does():
 @pytest.mark.parametrize("make, words", [
     (lambda path: path.write_text("shopping list " * 500), "not a journal"),
     (lambda path: sqlite3.connect(path).execute("CREATE TABLE t(x)").connection.close(), "another program"),
-    (lambda path: sqlite3.connect(path).execute("PRAGMA user_version=2").connection.close(), "newer passepartout"),
+    (lambda path: sqlite3.connect(path).execute("PRAGMA user_version=3").connection.close(), "newer passepartout"),
     (lambda path: path.mkdir(), "and no journal")])
 def test_what_is_no_journal(tmp_path, make, words):
     make(tmp_path / "journal.db")
@@ -798,3 +798,95 @@ def test_what_is_durable_is_on_the_disk_before_the_write_returns(tmp_path):
         store.db.set_trace_callback(None)
     assert at_commit == [2, 1, 2, 2, 1, 1, 2]
     store.close()
+
+
+NOTE = b"".join(b"* Note %d\nwith some words about it\n" % n for n in range(2_000))
+
+
+def announced(journal, versions):
+    "Announce an edit for each of these versions, in transactions of three."
+    batch = journal.batch("main", "t")
+    for n, before in versions:
+        batch.intend(f"e{n}", "h", "x", before=before)
+        if n % 3 == 2: batch.commit_now(); batch = batch.next()
+    batch.commit_now()
+
+
+def versions(seed=1, count=120):
+    import random
+    dice, text, found = random.Random(seed), NOTE, []
+    for n in range(count):
+        found.append((n, text))
+        at = len(text) if n % 4 else dice.randrange(len(text))
+        text = text[:at] + dice.choice([b"* Milk\n", b"\xff\0" * 9, b"x" * 5_000 if n % 17 == 0 else b"* Tea\n"]) + text[at + dice.choice([0, 0, 0, 300]):]
+    return found
+
+
+def held(journal, wanted): return [n for n, before in wanted if journal.effect(f"e{n}")["before"] != before]
+
+
+def test_a_line_that_is_added_adds_a_line_to_the_journal_and_every_version_comes_back(tmp_path):
+    journal, wanted = Journal.open(tmp_path / "journal.db"), versions()
+    announced(journal, wanted)
+    assert not held(journal, wanted) and journal.verify(whole=True).ok
+    journal.close()
+    journal = Journal.open(tmp_path / "journal.db")
+    assert not held(journal, wanted) and journal.verify(whole=True).ok
+    journal.close()
+    journal, wanted = Journal.open(tmp_path / "lines.db"), [(n, NOTE + b"* TODO Milk and bread\n" * n) for n in range(600)]
+    announced(journal, wanted)
+    size = journal.db.execute("SELECT sum(length(before)) FROM images").fetchone()[0]
+    assert not held(journal, wanted) and size < sum(len(before) for _, before in wanted) / 20 and size < 600 * 4_000, size
+    journal.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_erased_takes_no_other_version_with_it_and_leaves_none_of_its_bytes(tmp_path, seed):
+    import random
+    dice, journal, wanted = random.Random(seed), Journal.open(tmp_path / "journal.db"), versions(seed)
+    secret = b"Only this version said so."
+    wanted = [(n, before + secret) if n == 40 else (n, before) for n, before in wanted]
+    announced(journal, wanted)
+    assert secret in b"".join(journal.effect("e40")["before"] for _ in "x")
+    while len(wanted) > 5:
+        gone = [wanted.pop(dice.randrange(len(wanted)))[0] for _ in range(dice.choice([1, 5, 20])) if len(wanted) > 1] + [0] * (wanted[0][0] == 0 and bool(wanted.pop(0)))
+        journal.erase_versions(*[journal.effect(f"e{n}")["seq"] for n in gone])
+        assert not held(journal, wanted) and all(journal.effect(f"e{n}")["before"] is None for n in gone) and journal.verify(whole=True).ok
+        if 40 not in dict(wanted):
+            kept = b"".join(before if isinstance(before, bytes) else before.encode() for before, in journal.db.execute("SELECT before FROM images"))
+            import base64
+            assert secret not in kept and not any(base64.b64encode(b"x" * k + secret)[4:20] in kept for k in range(3))
+    journal.close()
+
+
+def test_a_journal_of_the_first_format_is_read_and_becomes_one_of_the_second_with_the_first_difference(tmp_path):
+    path, wanted = tmp_path / "journal.db", versions(2, 30)
+    journal = Journal.open(path)
+    journal.db.execute("PRAGMA user_version=1")
+    announced(journal, wanted[:1])
+    with contextlib.closing(sqlite3.connect(path)) as old: assert old.execute("PRAGMA user_version").fetchone() == (1,)
+    journal.close()
+    journal = Journal.open(path)
+    assert not held(journal, wanted[:1]) and journal.db.execute("PRAGMA user_version").fetchone() == (1,)
+    announced(journal, wanted[1:])
+    assert not held(journal, wanted) and journal.db.execute("PRAGMA user_version").fetchone() == (2,) and journal.verify(whole=True).ok
+    journal.close()
+
+
+@pytest.mark.parametrize("change", ["UPDATE images SET before = CAST('x' || substr(before, 2) AS BLOB) WHERE seq = (SELECT min(seq) FROM images)", "DELETE FROM images WHERE seq = (SELECT min(seq) FROM images)",
+                                    "UPDATE images SET before = replace(before, ', ', ',  ') || ' ' WHERE typeof(before) = 'text'", "UPDATE images SET before = replace(before, '[', '[1') WHERE typeof(before) = 'text'", "UPDATE images SET before = '[]' WHERE typeof(before) = 'text'"])
+def test_a_version_that_somebody_changed_is_told_and_never_put_back(tmp_path, change):
+    path, wanted = tmp_path / "journal.db", versions(3, 12)
+    journal = Journal.open(path)
+    announced(journal, wanted)
+    journal.close()
+    with contextlib.closing(sqlite3.connect(path)) as db, db: assert db.execute(change).rowcount
+    journal = Journal.open(path)
+    if "',  '" in change: assert journal.verify(whole=True).ok and not held(journal, wanted)        # the same difference, written otherwise
+    else:
+        assert not journal.verify(whole=True).ok
+        for n, before in wanted:
+            with contextlib.suppress(JournalError):
+                kept = journal.effect(f"e{n}")
+                assert kept["before"] == before or kept["before"] is None or __import__("hashlib").sha256(kept["before"]).hexdigest() != kept["before_sha256"]
+    journal.close()

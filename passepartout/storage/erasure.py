@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, islice
 
 from .chain import JournalError, holds, without_requested, without_text
+from .images import drop_images
 from .journalfile import explained
 from .ledger import Ledger
 from .store import ROWS, Draft
@@ -85,7 +86,7 @@ def _withdraw(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> N
     numbers = [row[0] for row in rows]
     draft.record("erase", {"ranges": as_ranges(numbers), **_standing(store, numbers)})
     store.execute_many("UPDATE chain SET body = NULL, proof = ? WHERE seq = ?", [(without_text(row)[6], row[0]) for row in rows])
-    images = store.execute_many("DELETE FROM images WHERE seq = ?", [(n,) for n in numbers]).rowcount
+    images = drop_images(store, numbers)
     draft.withdrawn = (len(rows), images)
 
 # %% ../../nbs/storage/05e_erasure.ipynb #5d925ebd
@@ -139,7 +140,7 @@ def _drop(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> None:
     there = [n for n in wanted if store.execute("SELECT 1 FROM images WHERE seq = ?", (n,)).fetchone()]
     if not there: return
     draft.record("erase", {"ranges": [], "images": there})
-    draft.withdrawn = (0, store.execute_many("DELETE FROM images WHERE seq = ?", [(n,) for n in there]).rowcount)
+    draft.withdrawn = (0, drop_images(store, there))
 
 # %% ../../nbs/storage/05e_erasure.ipynb #2d673b31
 def unrequested(store: Ledger, gone: set[int]) -> set[int]:

@@ -6,14 +6,14 @@ Docs: https://example.org/passepartout/storage/journalfile.html.md"""
 
 # %% auto #0
 __all__ = ['TROUBLE', 'SCHEMA', 'JournalBusy', 'log_apart', 'explain', 'explained', 'private_folder', 'refuse_foreign', 'let_go',
-           'log_left', 'refuse_apart', 'refuse_exchanged', 'connect', 'set_up', 'find_key', 'Whereabouts', 'claim',
-           'lock_of', 'is_alive']
+           'log_left', 'refuse_apart', 'refuse_exchanged', 'connect', 'raise_format', 'set_up', 'find_key',
+           'Whereabouts', 'claim', 'lock_of', 'is_alive']
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #e6016551
 import fcntl, os, sqlite3, time
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 from .chain import JournalError, key_name, make_key, read_key
 from ..databases import check_beside, make_private, transaction
@@ -36,7 +36,7 @@ class JournalBusy(JournalError):
     "Another process held the journal's lock for too long. The one error that says nothing about what was to be written."
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #1d633da6
-SCHEMA = 1
+SCHEMA = 2
 _LOG_APART = (" Without the log beside it, {path}-wal, the file is whole. If one of the two was put back or exchanged, they do not belong together: "
               "put the other one of the same copy back as well, or move the log to some other place.")
 
@@ -45,7 +45,7 @@ def log_apart(path) -> str:
     if path is None or not os.path.exists(f"{path}-wal"): return ""
     try:
         with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as alone:
-            whole = [alone.execute(f"PRAGMA {asked}").fetchone()[0] for asked in ("user_version", "integrity_check(1)")] == [SCHEMA, "ok"]
+            whole = 0 < alone.execute("PRAGMA user_version").fetchone()[0] <= SCHEMA and alone.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok"
     except sqlite3.Error: return ""
     return _LOG_APART.format(path=path) if whole else ""
 
@@ -172,6 +172,11 @@ def _turn_on(db: sqlite3.Connection) -> None:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up: raise
             time.sleep(0.01)
         else: return
+
+# %% ../../nbs/storage/05bc_journalfile.ipynb #14b19eaa
+def raise_format(db: Any) -> None:
+    "Say in the file that it holds what only this version can read. Within a transaction."
+    if db.execute("PRAGMA user_version").fetchone()[0] < SCHEMA: db.execute(f"PRAGMA user_version={SCHEMA}")
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #4d7cac8d
 def set_up(db: sqlite3.Connection, path) -> None:

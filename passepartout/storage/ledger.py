@@ -15,7 +15,8 @@ from bisect import bisect_left
 from typing import Any, Iterable, Iterator
 
 from .chain import JournalError, Verdict, check, encode_body, head_of
-from .journalfile import explained, is_alive
+from .images import as_kept, whole
+from .journalfile import explained, is_alive, raise_format
 from .store import Draft, Store
 from .validity import expired, moment_in, outlived, why_void
 
@@ -25,7 +26,9 @@ def begin_effect(store: Store, seq: int, draft: Draft, effect: str, before: byte
     if effect in store.put_off: store.write_put_off()      # a second one of that name: the table refuses it
     store.put_off[effect] = [seq, effect, "started", store.boot, None]
     if before is not None:
-        store.execute("INSERT INTO images VALUES (?, ?)", (seq, before))
+        kept = as_kept(store, seq, before)
+        if isinstance(kept, str): raise_format(store)
+        store.execute("INSERT INTO images VALUES (?, ?)", (seq, kept))
 
 # %% ../../nbs/storage/05d_ledger.ipynb #78f31d26
 def settle_effect(store: Store, seq: int, draft: Draft, effect: str, state: str) -> None:
@@ -296,9 +299,12 @@ class EffectLedger(Store):
         return self.select(f"{_EFFECTS}{where} ORDER BY {place} DESC LIMIT ?", [*values, -1 if limit is None else limit], _effect)
 
     def effect(self, id: str) -> dict | None:
-        "One effect with its `before` image (bytes, or None), or None when there is no such effect."
+        "One effect with its `before` image (bytes, or None), or None when there is no such effect. `JournalError` when the image cannot be put together any more."
         for found in self.select(f"{_EFFECTS} WHERE e.id = ?", [id], _effect):
-            with explained(self.path): image = self.db.execute("SELECT before FROM images WHERE seq = ?", (found["seq"],)).fetchone()
+            with explained(self.path):
+                row = self.db.execute("SELECT before FROM images WHERE seq = ?", (found["seq"],)).fetchone()
+                image = row and (whole(self.db, found["seq"], row[0]),)
+            if image == (None,): raise JournalError(f"What a file held before the edit of record {found['seq']} cannot be put together any more. passepartout trace --verify says what was changed.")
             return {**found, "before": image[0] if image else None}
 
     def orphans(self) -> list[dict]:
