@@ -802,6 +802,7 @@ def test_of_very_many_keys_in_a_note_none_is_left_to_a_search_or_to_a_command(ma
     assert "ghp_" not in openly(f"bees\n{line}\nhoney") + without_keys(f"bees\n{line}\nhoney".encode()) and openly(f"bees\n{line}\nhoney").split() == ["bees", "honey"]
 
 
+@pytest.mark.slow
 def test_what_is_remembered_of_files_with_keys_has_an_end(tmp_path, opened_memex):
     from passepartout.confinement.resources import resolve
     from passepartout.toolbelt.keyless import MOST_KEPT, Looked
