@@ -83,7 +83,8 @@ async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable
     effect = effect or await agent.begin_effect(signal, cleared, **detail)
     try: result = await run()
     except (EditFailed, ToolError) as error:
-        await agent.end_effect(signal, effect, "unknown" if getattr(error, "touched", False) else "failed", error=str(error))
+        state = "committed" if getattr(error, "done", False) else "unknown" if getattr(error, "touched", False) else "failed"
+        await agent.end_effect(signal, effect, state, error=str(error))
         raise
     except Exception as error:
         await agent.end_effect(signal, effect, "unknown" if isinstance(error, TimeoutError) else "failed", error=brief(error))

@@ -267,6 +267,23 @@ async def test_an_outcome_that_could_not_be_recorded_is_called_unknown(tmp_path)
     await agent.close()
 
 
+async def test_an_edit_that_stands_although_the_disk_complained_is_what_undo_takes_back(tmp_path, monkeypatch):
+    "It counted as unknown, and *undo* took back the edit before it."
+    from passepartout import edits as room
+    async with await Agent.boot(settings_for(tmp_path)) as agent:
+        inbox, real = tmp_path / "memex" / "inbox.org", room._swap_in
+        await agent.handle("todo buy milk")
+        first = inbox.read_text()
+        def broken(*args):
+            real(*args)
+            raise OSError(5, "Input/output error")
+        with monkeypatch.context() as patch:
+            patch.setattr(room, "_swap_in", broken)
+            reply = await agent.handle("todo buy honey")
+        assert "inbox.org was changed, but the disk did not confirm it" in reply and "honey" in inbox.read_text() and states(agent)[0] == "committed"
+        assert "honey" in str(await agent.undo()) and inbox.read_text() == first
+
+
 async def test_an_outcome_that_failed_once_is_written_with_the_next_commit():
     agent = bare(call("t"))
     agent.tools.register(Tool("t", "", {}, lambda: "x", inline=True))
