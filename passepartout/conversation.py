@@ -61,7 +61,7 @@ class Turning(PlanWindow):
             turn.said.append(error.message)
         except BaseException:
             turn.status = "interrupted"
-            if turn.draft: turn.said.append(f"{turn.draft} …"); turn.private |= turn.draft_private
+            if turn.draft: turn.said.append(f"{turn.draft} …"); turn.private |= turn.draft_private; turn.borrowed = True
             await self.finish(signal, turn)
             raise
         return await self.finish(signal, turn)

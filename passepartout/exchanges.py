@@ -53,17 +53,18 @@ class Exchange(NamedTuple):
     before: tuple[str, ...] = ()         # the turns before that which belong to it
     question: str = ""                   # the one in between to which the person said yes or no
     fetched: bool = False                # whether something private was read for it, and did not only stand in the prompt
+    own: bool = False                    # whether the program answered in its own words
 
     @classmethod
     def of(cls, asked: str, answered: str, private: bool, asked_by_person: bool, read: str = PERSON.origin, turn: str = "",
-           fetched: bool = False) -> "Exchange":
+           fetched: bool = False, own: bool = False) -> "Exchange":
         line = f"PERSON: {heard(asked)}\nYOU: {heard(answered)}"
-        return cls(asked, answered, private, line, asked_by_person, read, turn, fetched=fetched)
+        return cls(asked, answered, private, line, asked_by_person, read, turn, fetched=fetched, own=own)
 
     def with_answer(self, new: "Exchange", word: str = "") -> "Exchange":
         "This exchange with the answer of `new`; `word` is what the person said to the question in which it had ended."
         between = f"YOU: {heard(self.answered)}\nPERSON: {word}\n" if word else ""
-        return self._replace(answered=new.answered, private=self.private or new.private, fetched=self.fetched or new.fetched,
+        return self._replace(answered=new.answered, private=self.private or new.private, fetched=self.fetched or new.fetched, own=self.own and new.own,
                              read=worse_origin(self.read, new.read), turn=new.turn or self.turn,
                              line=f"PERSON: {heard(self.asked)}\n{between}YOU: {heard(new.answered)}",
                              before=(*self.before, self.turn), question=self.answered if word else "")
@@ -73,7 +74,7 @@ class Exchange(NamedTuple):
         "What the journal says; a record that does not name the person as its origin is nobody's word."
         return cls.of(asked["text"], as_it_ended(text_in(answer, "told") or answer["text"], text_in(answer, "status")), bool(answer.get("private")),
                       asked.get("origin") == PERSON.origin, answer.get("read") if answer.get("read") in ORIGINS else ORIGINS[-1]
-                      if "read" in answer else PERSON.origin, turn, bool(answer.get("fetched", answer.get("private"))))
+                      if "read" in answer else PERSON.origin, turn, bool(answer.get("fetched", answer.get("private"))), answer.get("own") is True)
 
 # %% ../nbs/17a_exchanges.ipynb #2d4f3da3
 def read_in(label: Label) -> str:
@@ -133,7 +134,7 @@ def taken_back(journal, session: str) -> set[str]:
 def as_sealed(journal, asked: dict, answer: dict) -> Exchange:
     "The exchange that two records tell of; nobody's word, private, and read from a stranger, when one of them does not bear the journal's seal."
     if all(genuine_record(journal, each["seq"]) is not None for each in (asked, answer)): return Exchange.from_records(asked["body"], answer["body"], answer["turn"])
-    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": "", "private": True, "fetched": True}, answer["turn"])
+    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": "", "private": True, "fetched": True, "own": False}, answer["turn"])
 
 # %% ../nbs/17a_exchanges.ipynb #743ce5b9
 REFUSED = "It was not done."
@@ -141,7 +142,7 @@ REFUSED = "It was not done."
 def refused_in(journal, record: dict) -> tuple[Exchange, str, str]:
     "What the record of an approval says of a question that the person said no to, for `add_exchange`; of none in particular when it says something else."
     body = record["body"] if genuine_record(journal, record["seq"]) is not None and isinstance(record["body"], dict) else {}
-    return Exchange.of("", REFUSED, False, True), record["turn"] if body.get("state") == "denied" and body.get("by") == PERSON.origin else "none", NO
+    return Exchange.of("", REFUSED, False, True, own=True), record["turn"] if body.get("state") == "denied" and body.get("by") == PERSON.origin else "none", NO
 
 # %% ../nbs/17a_exchanges.ipynb #eedac9cb
 def last_exchanges(journal, session: str) -> list[Exchange]:
@@ -171,12 +172,13 @@ class Conversations:
 
     def refuse(self, session: str, turn: str) -> None:
         "Remember that the person said no to what was asked in `turn`."
-        if session in self.spoken: add_exchange(self.spoken[session], Exchange.of("", REFUSED, False, True), turn, NO)
+        if session in self.spoken: add_exchange(self.spoken[session], Exchange.of("", REFUSED, False, True, own=True), turn, NO)
 
     def referred_to(self, signal: Signal) -> list:
-        "The exchanges that a short word in `signal` can be about, oldest first: those that stood on the screen where it was typed."
+        "The exchanges that a short word in `signal` can be about, oldest first: those that stood on the screen where it was typed, after the last in which a model had a part."
         hidden = {*self.unsettled, *(pick(signal.meta, "unseen") or ())}
-        return [each for each in self.recent(signal.session) if each.turn not in hidden]
+        shown = [each for each in self.recent(signal.session) if each.turn not in hidden]
+        return shown[max((n for n, each in enumerate(shown, 1) if not each.own), default=0):]
 
     def unlearn(self, here: bool = False) -> None:
         "Let go of what was kept in memory, if some of it was erased or taken back; unless that was done `here`, no short word is about what was said before."

@@ -15,6 +15,7 @@ import os
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -249,7 +250,7 @@ async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -
     if (tool := agent.tools.foreseeing(preview)) is None or tool.is_async: return None
     by_name, wants_context = tool.style
     args, context = preview.action.payload["args"], ToolContext(preview.resolved, signal.session, moment, moment.date(), agent.settings,
-                                                                {"notes": getattr(agent, "note_cache", None)})
+                                                                {"notes": getattr(agent, "note_cache", None), **({"of_private": partial(agent.of_private, signal)} if hasattr(agent, "of_private") else {})})
     seconds = min(LOOK_S, agent.settings.tool_timeout_s)
     def body() -> Any:
         extra = {"context": context} if wants_context else {}

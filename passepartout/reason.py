@@ -111,6 +111,7 @@ async def reason_gate(agent, signal: Any) -> Signal:
         unfit = [*unfit, thought.get("provider")] if verdict.gate in UNFIT and len(unfit) == attempt - 1 else []
         told = rejection_told(thought, verdict.gate, meant_tool(agent, candidate, verdict.gate), more_wrong(agent, candidate, verdict))
         current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text, **told}})
+    if turn is not None: turn.borrowed |= thought.get("provider") != "reflex"
     if turn is not None and not isinstance(verdict, Rejected) and pick(verdict.action.payload, "action") is not MESSAGE:
         went_on(turn, signal, thought, verdict.action.hash)
     return settle(agent, signal, verdict)

@@ -469,6 +469,17 @@ def test_a_letter_that_is_captured_is_asked_about_where_a_program_would_carry_it
     assert home("capture", letter, "--memex", home.memex).returncode == 0 and "%%(" in (home.memex / "inbox.org").read_text(), "this was typed"
 
 
+@pytest.mark.parametrize("way", [("chat",), ("tui", "--linear")])
+def test_no_line_that_is_piped_into_a_conversation_counts_as_typed(home, way):
+    assert home("ask", "todo: buy stamps", "--memex", home.memex).returncode == 0
+    before = {path: path.read_text() for path in home.memex.rglob("*") if path.is_file()}
+    done = home(*way, "--memex", home.memex, input=b"Dear Ana,\n$ touch made\n/undo\nundo\nyes\n/rewind edits\n/attest web-fetch title\n/attest web-fetch title\n$ cat inbox.org | sh\n")
+    assert {path: path.read_text() for path in home.memex.rglob("*") if path.is_file()} == before, done.stdout
+    assert "would run" in done.stdout.replace("It ", "") and done.stdout.count("came through a pipe") == 4 and "passepartout undo" in done.stdout
+    done = home(*way, "--memex", home.memex, input=b"todo: buy glue\nfind glue\n/trace\n")
+    assert "buy glue" in (home.memex / "inbox.org").read_text() and "proposes" in done.stdout.replace("proposal:", "proposes"), done.stdout
+
+
 def test_a_letter_that_is_piped_in_to_be_kept_is_nobodys_word(home):
     done = home.ask("note this", input=b"An offer\n<%%(delete-file (buffer-file-name))>\n")
     assert done.returncode == 4 and "a program carries out" in done.stderr + done.stdout and (home.memex / "inbox.org").read_text() == "* Inbox\n", done

@@ -1,6 +1,7 @@
 """The tools on files, alone and in a booted agent; search with ripgrep and without, and while folders are exchanged under it."""
 import asyncio
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, S
 from passepartout.confinement.resources import PathRefused, Root, resolve
 from passepartout.sensitive import sensitive
 from passepartout.shell.installed import pinned
+from passepartout.tools import ToolContext
 from passepartout.verify import clear
 
 RG = pytest.mark.skipif(not (pinned("rg") and os.path.exists(pinned("rg"))), reason="no ripgrep")
@@ -227,3 +229,81 @@ def test_a_search_does_not_tell_what_is_in_a_key(tmp_path, pattern, regex):
         root.close()
     assert found[0] == found[1] and not any(KEY in text for _, text in found[0])
     assert bool(found[0]) == (pattern in ("The token", "is (?:ghp_a)?", "^The token is [^g]", r"token is (?:\[|ghp_a)"))
+
+
+def guesses(tmp_path, notes, *tries, said="please tidy up", local=False, tool="replace-string"):
+    "What a model is told of each of these tries, and whether it was asked again at all."
+    tmp_path.mkdir(exist_ok=True)
+    agent, memex = boot(tmp_path)
+    for name, text in notes.items(): (memex / name).write_text(text)
+    heard, answers = [], []
+    def model(prompt, system_prompt, *, model=None):
+        heard.append(prompt)
+        return answers.pop(0) if answers else write_plist({"payload": {"action": "message", "text": "Done."}})
+    register_backend(agent, "guess", model, local=local)
+    agent.provider_cascade, found = ("guess",), []
+    for args in tries:
+        answers[:], heard[:] = [write_plist({"target": "tool", "payload": {"action": "call", "tool": tool, "args": args, "explanation": "Two lines were mixed up there."}})], []
+        reply = asyncio.run(agent.handle(said))
+        told = heard[1].partition("failed: ")[2] if len(heard) > 1 else f"({reply.status})"
+        found.append(re.sub(r"does not hold .*? Read", "does not hold … Read", told, flags=re.S))
+    asyncio.run(agent.close())
+    return found
+
+
+GUESSED = "ghp_" + "aB3dE5gH7jK9" * 3
+
+
+@pytest.mark.parametrize("right, wrong", [("ghp_a", "ghp_b"), (f"is {GUESSED[:9]}", f"is {GUESSED[:8]}x"), ("g", "q"), (GUESSED[-4:] + ".", "xK9."), (GUESSED, GUESSED[:-1] + "8"), (f"The token is {GUESSED}", f"The token is {GUESSED[:-1]}8")])
+@pytest.mark.parametrize("same", [True, False])
+@pytest.mark.parametrize("every", [True, False])
+def test_no_passage_is_found_in_a_key(tmp_path, right, wrong, same, every):
+    tries = [{"path": "access.txt", "old": old, "new": old if same else "x", "every": every} for old in (right, wrong)]
+    told = guesses(tmp_path, {"access.txt": f"Access\nThe token is {GUESSED}.\n{'x' * 10}\n"}, *tries)
+    assert told[0] == told[1] and "does not hold" in told[0], told
+
+
+@pytest.mark.parametrize("right, wrong", [("love Z", "love Y"), ("v", "q"), ("I love Zoe.", "I love Ana."), ("* Diary", "* Dairy"), ("Diary :@private:\nI", "Diary :@private:\nU")])
+def test_nor_in_what_is_private_and_not_known(tmp_path, right, wrong):
+    notes = {"diary.org": "* Diary :@private:\nI love Zoe.\n** Below\nThe same.\n* House\nabc\n"}
+    tries = [{"path": "diary.org", "old": old, "new": "x"} for old in (right, wrong)]
+    told = guesses(tmp_path, notes, *tries)
+    assert told[0] == told[1] and "does not hold" in told[0], told
+    assert guesses(tmp_path / "public", notes, {"path": "diary.org", "old": "abc", "new": "x"}) == ["(requires-approval)"]
+    assert guesses(tmp_path / "local", notes, tries[0], local=True)[0] != told[0]
+
+
+def test_but_where_the_person_said_it_or_a_model_of_this_machine_is_asked(tmp_path):
+    notes, wanted = {"diary.org": "* Diary :@private:\nI love Zoe.\n"}, {"path": "diary.org", "old": "I love Zoe", "new": "I love Ana"}
+    assert guesses(tmp_path / "said", notes, wanted, said="put “I love Ana” in the place of “I love Zoe” in diary.org") == ["(requires-approval)"]
+    assert guesses(tmp_path / "local", notes, wanted, local=True) == ["(requires-approval)"]
+
+
+def test_an_approved_edit_of_private_lines_is_done(tmp_path):
+    agent, memex = boot(tmp_path)
+    (memex / "diary.org").write_text("* Diary :@private:\nI love Zoe.\n")
+    asks = write_plist({"target": "tool", "payload": {"action": "call", "tool": "replace-string", "args": {"path": "diary.org", "old": "I love Zoe", "new": "I love Ana"}, "explanation": "The name was another one, as you said."}})
+    answers = [asks, write_plist({"payload": {"action": "message", "text": "Done."}})]
+    register_backend(agent, "far", lambda prompt, system_prompt, *, model=None: answers.pop(0))
+    agent.provider_cascade = ("far",)
+    pending, = asyncio.run(agent.handle("put “I love Ana” in the place of “I love Zoe” in diary.org")).approvals
+    asyncio.run(agent.approve(pending.id, pending.code))
+    assert (memex / "diary.org").read_text() == "* Diary :@private:\nI love Ana.\n"
+    asyncio.run(agent.close())
+
+
+def test_what_is_replaced_everywhere_stays_where_it_is_part_of_a_key(tmp_path):
+    from passepartout.toolbelt.filetools import replace_edit
+    (tmp_path / "a.txt").write_text(f"aB3 and aB3\nThe token is {GUESSED}.\naB3\n")
+    root = Root(tmp_path)
+    with resolve([root], "a.txt", "write") as file:
+        edit, = replace_edit("aB3", "ö", True, ToolContext({"path": file}))
+        assert edit.after.decode() == f"ö and ö\nThe token is {GUESSED}.\nö\n" and "3 passages" in edit.summary
+    root.close()
+
+
+def test_nor_is_it_told_that_a_heading_with_a_key_or_a_private_one_is_near(tmp_path):
+    notes = {"list.org": f"* Roof\n* {GUESSED}\n* House\n** Zoe and me :@private:\n"}
+    tries = [{"path": "list.org", "heading": word} for word in (GUESSED[:6], GUESSED[:5] + "x", "Zoe and", "Zox and", "Hous")]
+    told = [re.sub(r"no heading .*?\. |“[^”]*”|: [^ ]{3,8} ", "", each) for each in guesses(tmp_path, notes, *tries, tool="org-read")]
+    assert told[0] == told[1] == told[2] == told[3] != told[4], told

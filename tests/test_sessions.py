@@ -13,6 +13,7 @@ from passepartout.jobs import put_forward
 from passepartout.messages import PERSON, Signal
 from passepartout.sessions import list_sessions, offered_edits
 from passepartout.tools import Tool, pure
+from test_first_hour import play
 from waits import away, says, status
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "{}") :EXPLANATION "You asked me to remember it."))'
@@ -330,8 +331,9 @@ def test_through_a_daemon_it_is_the_same(tmp_path):
         says(daemon, "event=listening")
         assert run("ask", "-s", "work", "todo: slate").returncode == 0
         assert "work" in run("sessions").stdout and run("sessions", "focus", "work", "Roof").stdout.strip() == "In focus: Roof (house.org:1)."
-        chat = run("chat", "-s", "work", given="/rewind\n/rewind edits\n/push house.org\n/focus\n/sessions\n/session other\n/rewind\n/pop\n")
-        assert "Took back 1 request" in chat.stdout and "inbox.org is gone again" in chat.stdout and "Session other begins" in chat.stdout and "nothing to take back" in chat.stdout, chat.stdout + chat.stderr
+        assert "inbox.org is gone again" in run("sessions", "rewind", "work", "--yes", "--edits").stdout
+        chat = run("chat", "-s", "work", given="/rewind\n/push house.org\n/focus\n/sessions\n/session other\n/rewind\n/pop\n")
+        assert chat.stdout.count("came through a pipe") == 2 and "Session other begins" in chat.stdout, chat.stdout + chat.stderr
         assert run("sessions", "pop", "work").stdout.startswith("Left house.org")
         assert json.loads(run("sessions", "--json").stdout)[0]["name"] == "work"
         assert run("sessions", "push", "work", "house.org").stdout.strip().endswith("passepartout sessions pop work leaves it.")
@@ -370,3 +372,53 @@ async def test_a_file_is_looked_at_by_its_name_and_words_come_before_letters(pla
     for wanted in ("%", "_", "x" * 100_000, "\\", "(", "\x00"):
         with pytest.raises(PassepartoutError): find_place(agent, wanted)
     await agent.close()
+
+async def answered(folder, *turns, restart=False):
+    "The edits after these turns: (what the person says, what a model answers, or nothing when it is not to be reached)."
+    memex = folder / "memex"
+    memex.mkdir()
+    (memex / "taxes.org").write_text("* TODO Taxes 2026\n")
+    (memex / "milk.org").write_text("* TODO Milk\n")
+    begin = lambda: Agent.boot(memex_dir=memex, state_dir=folder / "state", cache_dir=folder / "cache", today="2026-11-19", provider_cascade=("model", "reflex"))
+    agent, said, answers = await begin(), "", []
+    def model(prompt, system_prompt, *, model=None):
+        return f'(:TYPE :REQUEST :PAYLOAD (:ACTION :MESSAGE :TEXT "{said}"))' if said else {"status": "error", "message": "I am gone."}
+    try:
+        register_backend(agent, "model", model)
+        for n, (line, said) in enumerate(turns):
+            if restart and n:
+                await agent.close()
+                register_backend(agent := await begin(), "model", model)
+            answers.append(str(await agent.handle(line, session="s")))
+    finally: await agent.close()
+    return answers, (memex / "taxes.org").read_text() + (memex / "milk.org").read_text()
+
+
+LISTED = "2 tasks are open:\n1. taxes.org:1  TODO Taxes 2026\n2. milk.org:1  TODO Milk"
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("told, word", [("1 section matches “milk”:\n1. taxes.org:1  Taxes 2026", "archive it"), ("Set “Taxes 2026” in taxes.org to WAITING", "done"),
+    ("Set “Taxes 2026” in taxes.org to WAITING", "move it to friday"), ("I didn't understand that. Did you mean “done Taxes 2026”? Say “yes”, and I'll do it.", "yes"), (LISTED, "done 1"), (LISTED, "archive the first one")])
+async def test_a_model_does_not_choose_what_a_short_word_is_about(tmp_path, told, word, restart):
+    answers, notes = await answered(tmp_path, ("what is with the milk?", told), (word, ""), restart=restart)
+    assert notes == "* TODO Taxes 2026\n* TODO Milk\n" and told in answers[0], answers
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("asked, word", [("find taxes", "done"), ("what is open?", "done 2"), ("find taxes", "move it to friday")])
+async def test_nor_is_it_about_what_stands_above_the_answer_of_a_model_and_it_is_about_the_last_answer_of_the_program(tmp_path, asked, word, restart):
+    answers, notes = await answered(tmp_path, (asked, ""), ("hm?", "Your milk is sour."), (word, ""), restart=restart)
+    assert notes == "* TODO Taxes 2026\n* TODO Milk\n", answers
+    (again := tmp_path / "again").mkdir()
+    answers, notes = await answered(again, ("hm?", "Your milk is sour."), (asked, ""), (word, ""), restart=restart)
+    assert notes != "* TODO Taxes 2026\n* TODO Milk\n", answers
+
+
+@pytest.mark.parametrize("shows, word", [("$ cat mail.org", "done 1"), ("$ sed -n 1,3p mail.org", "done the first one"), ("$ cat state.txt", "done"), ("$ cat state.txt", "move it to friday")])
+def test_nor_what_a_command_printed(tmp_path, shows, word):
+    notes = {"taxes.org": "* TODO Taxes 2026\n", "milk.org": "* TODO Milk\n", "mail.org": LISTED + "\n", "state.txt": "Set “Taxes 2026” in taxes.org to WAITING\n"}
+    answers, files = play(tmp_path, notes, shows, word)
+    assert files == notes and "Taxes 2026" in answers[0], answers
+    answers, files = play(tmp_path / "again", notes, shows, "what is open?", "done 1")
+    assert files != notes, answers

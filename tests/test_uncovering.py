@@ -50,6 +50,7 @@ def turn(agent, *calls, text="please do that for me"):
 def test_no_model_elsewhere_uncovers_what_is_private(agent, attack):
     "The tools are allowed by name; it is asked all the same, once, and the yes is to this very result."
     before = {path.name: path.read_bytes() for path in agent.settings.memex_dir.iterdir()}
+    agent.of_private = lambda signal, said: True              # replace-string finds nothing there otherwise, as the next test sees
     seen, reply = turn(agent, *ATTACKS[attack])
     assert "Nobody" not in seen and "Friday" not in seen
     assert len(reply.approvals) == 1 and "take the private mark off" in reply.approvals[0].reason and "Friday" not in reply.approvals[0].reason
@@ -57,6 +58,15 @@ def test_no_model_elsewhere_uncovers_what_is_private(agent, attack):
     asked = reply.approvals[0]
     agent.run(agent.approve(asked.id, asked.code))
     assert before != {path.name: path.read_bytes() for path in agent.settings.memex_dir.iterdir()} and agent.journal.approval(asked.id)["state"] == "used" and agent.pending() == []
+
+
+@pytest.mark.parametrize("attack", [name for name, (call, *_) in ATTACKS.items() if call[0] == "replace-string"])
+def test_and_replaces_nothing_that_it_may_not_read(agent, attack):
+    before = {path.name: path.read_text() for path in agent.settings.memex_dir.iterdir()}
+    seen, reply = turn(agent, *ATTACKS[attack])
+    after = {path.name: path.read_text() for path in agent.settings.memex_dir.iterdir()}
+    assert "Nobody" not in seen and "Friday" not in seen and not reply.approvals
+    assert after == {**before, "old.org": "*_Bees\nHives_in_June\n* Diary :@private:\nNobody knows\n** Doctor Lee\nOn Friday\n"} if attack == "every line at once" else after == before
 
 
 def test_a_yes_to_it_is_no_yes_to_another_result(agent):

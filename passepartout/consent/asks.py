@@ -12,6 +12,7 @@ __all__ = ['JOB_PATIENCE', 'WhatWasShown', 'Intending', 'Using', 'unsaved_rows',
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Sequence
 
 from ..act import tell
@@ -35,7 +36,13 @@ class WhatWasShown(WhoseWords):
     "What the person saw before they said yes."
     def tool_context(self, tool, cleared, signal: Signal) -> ToolContext:
         now = self.shown_result(cleared, cleared.answer or self.brought_by(signal, cleared))[1] if tool.edits else self.now()
-        return ToolContext(cleared.resolved, signal.session, now, now.date(), self.settings, {"notes": self.note_cache})
+        return ToolContext(cleared.resolved, signal.session, now, now.date(), self.settings, {"notes": self.note_cache, "of_private": partial(self.of_private, signal)})
+
+    def of_private(self, signal: Signal, said: str) -> bool:
+        "Whether who is asked in the turn of `signal` may know private text anyhow, or the person has `said` this."
+        turn = self.turns.of(signal)
+        return (turn is None or turn.approved or turn.commanded is not None or turn.private or turn.label.private or signal.label.private
+                or approved_row(self.journal, signal) is not None or self.asked_here(signal) or self.words(signal).hold(said))
 
     def brought_by(self, signal: Signal, cleared) -> str | None:
         "The approval that brought `cleared` back, although no gate asks about it: a grant, or another rule, answers by now."

@@ -34,6 +34,7 @@ PLAIN_ANSWERS = frozenset(["do it", "go ahead",
 class ChatOutput:
     "What one conversation shows in a terminal."
     worded: tuple[str, str] = ("", "")            # a line that showed the words of what it would write, and the yes to them
+    typed = True                                  # whether the lines come from somebody at a terminal, and not through a pipe
 
     def __init__(self, agent: Any, session: str = "main", *, console: Any = None, read: Callable[[str], str] = input,
                  remember: Callable[[str], None] = lambda line: None):
@@ -54,7 +55,7 @@ class ChatOutput:
     def think(self, text: str) -> Any:
         "Have the agent handle a line, and let the person see that it does."
         with reading_shown(self.agent.upkeep), draft_shown(self.agent, self.session, self.console), steps_shown(self):
-            return self.agent.run(self.agent.handle(text, source="cli", session=self.session))
+            return self.agent.run(self.agent.handle(text, source="cli", session=self.session, typed=self.typed))
 
     def ask(self, pending: Any) -> None:
         "Show an ask with its code."
@@ -95,10 +96,10 @@ class ChatReplies(ChatOutput):
         if text.lower() in self.codes(): return run_command(self, f"/approve {text}")
         if self.asked and text.lower().rstrip("!.") in PLAIN_ANSWERS:
             self.say(f"So that nobody else can say yes, the code belongs to it: /approve {self.asked[0].code} or /deny {self.asked[0].code}")
-        elif (self.edited or taking) and TAKE_BACK.fullmatch(text) or taking and text.lower().rstrip("!.") in AFFIRMED:
+        elif self.typed and (self.edited or taking) and TAKE_BACK.fullmatch(text) or taking and text.lower().rstrip("!.") in AFFIRMED:
             going, self.edited = run_command(self, "/undo"), False
             return going
-        elif BARE_UNDO.fullmatch(text):
+        elif self.typed and BARE_UNDO.fullmatch(text):
             self.taking = True
             self.say("Take back the last edit of this conversation? Say yes, or undo once more: then it is done, and you see what it was.")
         elif text:
@@ -182,6 +183,7 @@ def run_chat(agent: Any, session: str = "main", alone: Callable[[], Any] | None 
     "A whole chat: greeting, loop, history. The exit code. `alone` opens an agent of our own, as a context, for when the daemon ends."
     with ExitStack() as opened:
         chat = Chat(agent, session) if not sys.stdin.isatty() else edited_chat(agent, session)
+        chat.typed = sys.stdin.isatty()
         if alone is not None and getattr(agent, "daemon", False): chat.alone = lambda: opened.enter_context(alone())
         if not sys.stdin.isatty(): return chat.loop("")
         greet(chat)

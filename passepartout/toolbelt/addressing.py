@@ -20,6 +20,7 @@ from ..org import Node, Outline
 from ..outline.privacy import is_private
 from ..outline.rewrite import RewriteError
 from ..outline.timestamps import Stamp
+from .keyless import masked
 
 # %% ../../nbs/toolbelt/12bc_addressing.ipynb #245973cd
 def plain_path(text: str) -> str:
@@ -97,6 +98,8 @@ def find_heading(outline: Outline, wanted: str, private: Sequence[str] = ()) -> 
         if found: return refuse(outline, wanted, found, private)
     if found := with_line(outline, wanted): return found[0] if len(found) == 1 else refuse(outline, wanted, found, private)
     last = text.rpartition("/")[2]
+    paths = dict(zip(paths, masked("\n".join(paths.values())).split("\n")))
+    paths = {i: path for i, path in paths.items() if "\0" not in path and not is_private(outline.tags(outline.nodes[i]), private)}
     near = {*alike(text, paths.values()), *(p for p in paths.values() if last and last in p.rpartition("/")[2])}
     close = [outline.nodes[i] for i, path in paths.items() if path in near]
     return refuse(outline, wanted, close or outline.nodes[1:], private, none="Perhaps" if close else "It has")

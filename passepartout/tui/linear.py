@@ -51,7 +51,7 @@ class Linear(Chat):
 
     def think(self, text: str) -> Any:
         end = self.agent.watch(self.record)
-        try: return self.agent.run(self.agent.handle(text, source="cli", session=self.session))
+        try: return self.agent.run(self.agent.handle(text, source="cli", session=self.session, typed=self.typed))
         finally: end()
 
     def record(self, kind: str, body: Any, turn: str) -> None:
@@ -80,6 +80,7 @@ def run_linear(agent: Any, session: str, settings: Any) -> int:
     "A whole conversation in plain lines; the exit code."
     desk = NoteDesk(settings)
     chat = Linear(agent, session, desk=desk)
+    chat.typed = sys.stdin.isatty()
     chat.say(f"Passepartout on {settings.memex_dir}. Type what you want; /help lists the commands, /quit leaves.")
     if agent.hint: chat.say(agent.hint)
     if not getattr(agent, "daemon", False): chat.say(ALONE)
