@@ -33,7 +33,7 @@ from .files import for_journal, for_today, inbox, page_to_read, read_there, unkn
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, first_spelt, suggestion
 from .journals import journal, journal_of_today
-from .lists import left_on_list, list_goes_on, on_the_list, or_a_list
+from .lists import left_on_list, list_goes_on, of_single_things, on_the_list, or_a_list
 from .lookups import Surroundings, look_up, rank_of
 from .paraphrases import paraphrased
 from .passed import next_time
@@ -253,7 +253,7 @@ def in_sequence(request: Request, around: Surroundings) -> dict | None:
     if mixed := of_the_new(request, change): return mixed
     beside = aside(request, change, look, lambda text: told(text, request.today, around))
     if beside is not None and beside["payload"]["action"] == "PLAN": return beside
-    together = found_and_added(request, exact) or several(request, exact) if beside is None else None
+    together = found_and_added(request, exact) or several(request, exact, lambda call: of_single_things(call, around)) if beside is None else None
     if together is not None and together["payload"]["action"] == "PLAN": return together
     all_of_it = lambda: beside is None and (one := answer(request, around)) is not None and not one["payload"].get("declined")
     each = wishes(request, all_of_it, change, look, lambda text: _nearly(Request.of(text, request.today)))
