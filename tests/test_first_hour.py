@@ -781,7 +781,7 @@ LISTS = {"Lists/Packing.md": "# Packing Lisbon\n- [ ] passports\n", "shop.md": "
 
 def test_a_list_that_was_spoken_of_goes_on(tmp_path):
     answers, files = play(tmp_path, LISTS, "add butter to shopping", "cheese, milk and jam", "yes", "add honey", "yes", "add a hat to the packing list", "soap and towels", "yes", "what's on the shopping list", "done passports", "tea, oil and figs", "add axe to tools")
-    assert files == {**LISTS, "Lists/Packing.md": "# Packing Lisbon\n- [x] passports\n- [ ] a hat\n- [ ] soap and towels\n", "shop.md": "# Shopping\n- [ ] milk\n- [ ] butter\n- [ ] cheese\n- [ ] jam\n- [ ] honey\n", "p.org": LISTS["p.org"] + "- [ ] axe\n"}, answers
+    assert files == {**LISTS, "Lists/Packing.md": "# Packing Lisbon\n- [x] passports\n- [ ] a hat\n- [ ] soap\n- [ ] towels\n", "shop.md": "# Shopping\n- [ ] milk\n- [ ] butter\n- [ ] cheese\n- [ ] jam\n- [ ] honey\n", "p.org": LISTS["p.org"] + "- [ ] axe\n"}, answers
     assert "didn't understand" in answers[10], answers
 
 
@@ -1614,3 +1614,44 @@ def test_two_things_to_buy_and_to_do_on_two_days_are_two_tasks(tmp_path):
 def test_today_is_its_page_where_there_are_pages_of_days(tmp_path, line):
     answers, files = play(tmp_path, {"daily/2026-11-19.md": "# Thursday\n\n- met Jo\n", "daily/2026-11-18.md": "# Wednesday\n"}, line)
     assert "tired" in files["daily/2026-11-19.md"] and len(files) == 2, (answers, files)
+
+
+LUNCH = "* TODO lunch with Ana\nSCHEDULED: <2026-11-20 Fri 12:00-13:00>\n* TODO dentist\nSCHEDULED: <2026-11-23 Mon 09:30>\n* TODO milk\nSCHEDULED: <2026-11-20 Fri>\n"
+
+@pytest.mark.parametrize("lines, hours", [
+    (["show lunch with ana", "make it 2 hours"], "12:00-14:00"), (["show lunch with ana", "make it 2 hours", "make it an hour longer", "half an hour shorter", "no, make it 1.5 hours"], "12:00-13:30"),
+    (["make lunch with ana 90 minutes"], "12:00-13:30"), (["extend lunch with ana by 30 minutes"], "12:00-13:30"), (["shorten lunch with ana by a quarter of an hour"], "12:00-12:45"),
+    (["show lunch with ana", "it takes 45 minutes"], "12:00-12:45"), (["move lunch with ana to 12:30", "until 14:30"], "12:30-14:30"), (["show lunch with ana", "it ends at 2"], "12:00-14:00"), (["show lunch with ana", "make it till 3"], "12:00-15:00")])
+def test_how_long_something_takes_changes_its_end_and_nothing_else(tmp_path, lines, hours):
+    answers, files = play(tmp_path, {"a.org": LUNCH}, *lines)
+    assert files["a.org"] == LUNCH.replace("12:00-13:00", hours), answers
+
+
+@pytest.mark.parametrize("line, said", [("make dentist an hour longer", "begins at 09:30 and has no end yet. Say how long it takes, for example: make dentist 2 hours"), ("make milk 2 hours", "has no time of day, so it has no end. Name both, for example: move milk to 2026-11-20 16:00-17:00. If it is the effort: set effort of milk to 2:00"),
+    ("make lunch with ana 14 hours", "on another day"), ("make lunch with ana 2 hours shorter", "would end at 11:00, and begins at 12:00"), ("make the world 2 hours longer", "task or a note"), ("half an hour longer", "didn't understand")])
+def test_a_length_that_cannot_be_is_told_with_what_can(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"a.org": LUNCH}, line)
+    assert said in answer and files["a.org"] == LUNCH, answer
+
+
+@pytest.mark.parametrize("line, title, day", [("todo buy stars the day after christmas", "buy stars", "2026-12-26 Sat"), ("todo fish two days before christmas eve", "fish", "2026-12-22 Tue"), ("todo call Ana the friday before christmas", "call Ana", "2026-12-18 Fri"),
+    ("remind me the day before christmas eve to wrap", "wrap", "2026-12-23 Wed"), ("todo sweep the day after 3.12.", "sweep", "2026-12-04 Fri"), ("todo Baum abholen am Tag nach Weihnachten", "Baum abholen", "2026-12-26 Sat")])
+def test_a_day_beside_a_day(tmp_path, line, title, day):
+    (answer,), files = play(tmp_path, {}, line)
+    assert files["inbox.org"] == f"* TODO {title}\nSCHEDULED: <{day}>\n", answer
+
+
+def test_two_hours_before_the_day_are_asked_about_and_pages_are_not(tmp_path):
+    answers, files = play(tmp_path, {}, "todo lunch 12-13 friday", "yes", "todo read pages 12-13 friday")
+    assert "Two hours stand before the day" in answers[0] and files["inbox.org"] == "* TODO lunch\nSCHEDULED: <2026-11-20 Fri 12:00-13:00>\n* TODO read pages 12-13\nSCHEDULED: <2026-11-20 Fri>\n", answers
+
+
+BILLS = "* TODO Pay electricity bill\nDEADLINE: <2026-12-01 Tue>\n* TODO Gym\nSCHEDULED: <2026-11-20 Fri 18:00 +1w>\n* DONE Call Ana\n"
+
+@pytest.mark.parametrize("lines, after", [
+    (["pay electricity bill tomorrow at 9"], BILLS), (["pay electricity bill tomorrow at 9", "yes"], BILLS.replace("2026-12-01 Tue", "2026-11-20 Fri 09:00")), (["gym saturday 10-11"], BILLS),
+    (["gym saturday 10-11", "yes"], f"{BILLS}* TODO gym\nSCHEDULED: <2026-11-21 Sat 10:00-11:00>\n"), (["todo pay electricity bill tomorrow at 9"], f"{BILLS}* TODO pay electricity bill\nSCHEDULED: <2026-11-20 Fri 09:00>\n"),
+    (["call Ana tomorrow at 9"], f"{BILLS}* TODO call Ana\nSCHEDULED: <2026-11-20 Fri 09:00>\n")])
+def test_an_open_task_of_that_title_is_moved_or_gets_a_second_one_as_the_person_says(tmp_path, lines, after):
+    answers, files = play(tmp_path, {"inbox.org": BILLS}, *lines)
+    assert files["inbox.org"] == after and (len(lines) == 2 or after != BILLS or "is open already" in answers[0]), answers

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/reflex/datecalls.html.md"""
 
 # %% auto #0
 __all__ = ['odd_in_text', 'onto_day', 'side_question', 'week_question', 'planned_already', 'by_days', 'active_dates',
-           'propose_later_hour', 'same_length', 'propose_clock', 'turn_by_rule', 'repetition', 'skipped_by_rule',
-           'propose_next_turn', 'first_turn', 'propose_first_turn', 'turn_before', 'propose_turn_before', 'all_turns',
-           'propose_date']
+           'propose_later_hour', 'same_length', 'propose_clock', 'propose_length', 'turn_by_rule', 'repetition',
+           'skipped_by_rule', 'propose_next_turn', 'first_turn', 'propose_first_turn', 'turn_before',
+           'propose_turn_before', 'all_turns', 'propose_date']
 
 # %% ../../nbs/reflex/datecalls.ipynb #8a9fe8c2
 from collections.abc import Iterable, Mapping, Sequence
@@ -141,6 +141,23 @@ def propose_clock(command: Command, place: Place, around: Surroundings, today: d
     if there := planned_already(found.values(), stamp.kind, f"{begin:%Y-%m-%d %H:%M}", until): return say(f"{name_of(place, around)} is {there} already.")
     return call("org-schedule", said, place, around, date=f"{begin:%Y-%m-%d %H:%M}", kind=stamp.kind, until=until)
 
+# %% ../../nbs/reflex/datecalls.ipynb #fe8778cc
+def propose_length(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
+    "org-schedule with another end on the same day."
+    found, name, what = {s.kind: s for s in active_dates(place, around)}, name_of(place, around), object_of(command.target)
+    stamp = found.get("scheduled") or found.get("deadline") or found.get("plain")
+    lasts, more, ends = map(command.args.get, ("lasts", "longer", "ends"))
+    if stamp is None or stamp.at is None:
+        effort = f" If it is the effort: set effort of {what} to {lasts // 60}:{lasts % 60:02}" if lasts else ""
+        return decline(f"{name} has no time of day, so it has no end. Name both, for example: move {what} to {stamp.day if stamp else 'friday'} 16:00-17:00.{effort}")
+    begin = datetime.combine(stamp.day, stamp.at)
+    if more and (stamp.until is None or stamp.until_day): return decline(f"{name} begins at {stamp.at:%H:%M} and has no end yet. Say how long it takes, for example: make {what} 2 hours")
+    if ends: end = datetime.combine(stamp.day, ends if ends > stamp.at or ends.hour > 11 else ends.replace(hour=ends.hour + 12))
+    else: end = begin + timedelta(minutes=lasts) if lasts else datetime.combine(stamp.day, stamp.until) + timedelta(minutes=more)
+    if end <= begin or end.date() != stamp.day: return decline(f"{name} would end at {end:%H:%M}{' on another day' if end.date() != stamp.day else ''}, and begins at {stamp.at:%H:%M}. Name both, for example: move {what} to {stamp.at:%H:%M}-{min(begin + timedelta(hours=1), begin.replace(hour=23, minute=59)):%H:%M}")
+    said = replace(command, said=f"let {{}} end at {end:%H:%M}", args={"clock": f"{begin:%H:%M}", "until": f"{end:%H:%M}", "kind": ""})
+    return propose_clock(said, place, around, today)
+
 # %% ../../nbs/reflex/datecalls.ipynb #feec4220
 def turn_by_rule(outline: Outline, node: Node) -> tuple[Stamp, RecurrenceRule] | None:
     "The date of a task in Markdown and the rule by which it repeats, such as *every weekday*; `None` when there is none that is understood."
@@ -255,6 +272,7 @@ def propose_date(command: Command, place: Place, around: Surroundings, today: da
         if turns and not {"skip", "pause", "series"} & command.args.keys(): return all_turns(command, name, found[0], today)
         if odd and not turns: return decline(f"{name} has {odd} in its text. I move planned dates, deadlines, and a single day in the text; change this one in your editor.")
     if command.args.get("minutes"): return propose_later_hour(command, place, around, today)
+    if {"lasts", "longer", "ends"} & command.args.keys(): return propose_length(command, place, around, today)
     if command.args.get("clock"): return propose_clock(command, place, around, today)
     if "pause" in command.args: return propose_first_turn(command, place, around, today)
     if "resume" in command.args: return propose_turn_before(command, place, around, today)

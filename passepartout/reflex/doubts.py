@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/doubts.html.md"""
 # %% auto #0
 __all__ = ['MOST_TURNS', 'AND', 'on_each_day', 'days_at_the_end', 'each_of', 'on_workdays', 'days_doubt', 'next_of_month',
            'in_turns', 'repeats_doubt', 'two_tasks', 'has_day', 'day_in_front', 'hour_alone', 'with_its_hour',
-           'day_within', 'foreign_day', 'turn_at_the_end', 'doubt']
+           'with_hours_before', 'day_within', 'foreign_day', 'turn_at_the_end', 'doubt']
 
 # %% ../../nbs/reflex/doubts.ipynb #2a890335
 import re
@@ -17,7 +17,7 @@ from ..lazy import Regex
 from .dates import MONTH, MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, a_count, period, read_day, say_day, shifted, words_of
 from .repetitions import read_repeat, split_repeat
 from .spans import read_span
-from .whens import When, read_when, split_when
+from .whens import When, read_hours, read_when, split_when
 from .germandays import WORDS as GERMAN_WORDS, dated_line, ends_in_a_verb, in_english_days
 
 # %% ../../nbs/reflex/doubts.ipynb #62f4f9e6
@@ -233,6 +233,17 @@ def with_its_hour(title: str, when: When, today: date) -> str | None:
             return f"{' '.join(words[size:])} {'by' if when.kind == 'deadline' else 'on'} {when.day} {hour if hour.startswith(('at', 'from')) or '-' in hour else f'at {hour}'}"
     return None
 
+# %% ../../nbs/reflex/doubts.ipynb #24dd0fb7
+_HOURS_LAST = Regex(r"(.{0,300}[^\W\d_].{0,3}?)\s((?:from |at )?\d{1,2}(?:[:.h]\d\d)?\s?(?:-|–|to|till|bis)\s?\d{1,2}(?:[:.h]\d\d)?)", re.I)
+_NUMBERED = Regex(r".*\b(?:p|pp|pages?|chapters?|ch|nos?|nr|numbers?|exercises?|verses?|sections?|rooms?|units?|lessons?|parts?|questions?|psalms?|lines?|vol|volumes?|steps?|weeks?|days?|seiten?|kapitel|nummern?|übung(?:en)?|zeilen?|teile?|aufgaben?|lektion(?:en)?)[.:]?", re.I)
+
+def with_hours_before(title: str, when: When, today: date) -> str | None:
+    "The words of a `title` that ends in two hours, with the day `when` before them; `None` for others."
+    if not (found := _HOURS_LAST.fullmatch(title.strip())) or _NUMBERED.fullmatch(found[1].strip()): return None
+    try: sure = read_hours(words_of(found[2]))
+    except NoSuchDate: return None
+    return f"{found[1].rstrip(' ,')} {'by' if when.kind == 'deadline' else 'on'} {when.day} {found[2]}" if sure else None
+
 # %% ../../nbs/reflex/doubts.ipynb #8b5c4ee7
 _TAILS = frozenset("in at with for about from to bei im mit für über wegen".split())
 
@@ -308,6 +319,7 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
     if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
     if question := repeats_doubt(line, today): return question
     if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_its_hour(title, when, today)): return f"An hour stands before the task. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
+    if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_hours_before(title, when, today)): return f"Two hours stand before the day. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and words_of(title[-20:])[-1:] == ("to",) and "”" not in line:
         return f"The day seems to be a part of the words, “{title} …”. To keep them as they are: todo \"{line.strip()}\". For the day on which it is to be done, name one after them."
     if when and (two := two_tasks(line, today)) and "”" not in line:

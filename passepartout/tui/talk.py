@@ -91,7 +91,7 @@ class Talk(Jobs, Chat):
     def think(self, text: str) -> Any: return self.agent.run(self.agent.handle(text, source="cli", session=self.session))
 
     def show(self, reply: Any) -> None:
-        self.asked, self.edited = reply.approvals, bool(reply.effects)
+        self.asked, self.edited = reply.approvals, reply.turn if reply.effects else ""
         self.events("asked" if reply.approvals else "said", reply)
 
 # %% ../../nbs/tui/talk.ipynb #7eb31e0e
