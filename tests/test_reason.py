@@ -67,7 +67,8 @@ async def test_the_model_hears_what_was_wrong_and_may_try_again(name):
 async def test_three_attempts_in_all():
     agent = agent_with(*["(half"] * 9)
     reasoned = await reason_gate(agent, ASKED)
-    assert len(agent.prompts) == 3 and reasoned.approved_action is None and isinstance(reasoned.verdict, Rejected) and reasoned.status == "reasoned"
+    assert len(agent.prompts) == 3, "three attempts in all, the first included: max_attempts in settings.ini"
+    assert reasoned.approved_action is None and isinstance(reasoned.verdict, Rejected) and reasoned.status == "reasoned"
 
 
 async def test_the_rejection_does_not_stay_in_the_signal():
