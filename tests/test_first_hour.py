@@ -63,6 +63,12 @@ def test_the_file_that_was_offered_is_written_after_a_yes(tmp_path):
     assert text.strip() in files["Meine Notizen/x.org"] and list(files) == ["Meine Notizen/x.org"], answers
 
 
+@pytest.mark.parametrize("line", ["done call the roofer", "check off seeds", "move old thing to under garden", "move garden to friday"])
+def test_who_finds_nothing_hears_which_file_could_not_be_read(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"house.org": b"* TODO Call the roofer\n\0\n* Garden\n- [ ] seeds\n", "inbox.org": "* TODO old thing\n"}, line)
+    assert " called " in answer and answer.endswith("\nNot read: house.org: it holds NUL bytes, so it is not text."), answer
+
+
 def test_the_state_of_the_file_is_told(tmp_path):
     answers, files = play(tmp_path, {"a.org": GERMAN}, "done Zahnarzt", "Blumen erledigt", "sag Reifen ab", "worauf warte ich?")
     assert "to ERLEDIGT" in answers[0] and "to ERLEDIGT; it begins again" in answers[1] and "to ABGESAGT" in answers[2] and "WARTET Angebot" in answers[3]

@@ -27,7 +27,7 @@ from .command import Command, object_of
 from .datecalls import active_dates, propose_date
 from .dates import NoSuchDate, words_of
 from .filenames import rename_file
-from .lookups import Outcome, Surroundings, look_up, name_of, node_at, question, upper_headings, rank_of
+from .lookups import Outcome, Surroundings, look_up, name_of, node_at, nothing_called, question, upper_headings, rank_of
 from .statecalls import call, propose_priority, propose_state
 from .whens import read_when
 from ..search import fold
@@ -62,7 +62,7 @@ def propose_move(command: Command, place: Place, around: Surroundings, today: da
                         f"move {name_of(place, around)} there", found.places, around, go)
     if not re.fullmatch(r"[^\s:]+\.(?:org|md)", wanted):
         if hour := day_and_hour(wanted, today): return decline(f"Did you mean “move {command.target} to {hour}”? Say “yes”, and I'll do it.")
-        return decline(f"Nothing in your notes is called “{wanted}”, so nothing was moved.")
+        return nothing_called(f"Nothing in your notes is called “{wanted}”, so nothing was moved.", around)
     return tool_call("org-refile", f"You asked to move {name_of(place, around)} to {wanted}", path=place.file, heading=place.address,
                      target=wanted, under="")
 

@@ -26,7 +26,7 @@ from .datecalls import repetition
 from .editcalls import carry_out
 from .linedates import line_on, lines_meant
 from .statecalls import check_off
-from .lookups import Match, NotesChanged, Surroundings, look_up, Outcome, question
+from .lookups import Match, NotesChanged, Surroundings, look_up, nothing_called, Outcome, question
 from .whens import split_when
 from ..search import fold
 from ..targets import Place, places_of
@@ -58,8 +58,8 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
     if " " in readings[0].target and readings[0].target.lower() in PRONOUNS: return decline(ask_which(readings[0].target))
     if readings[0].verb == "check":
         return (next((found for c in reversed(readings) if (found := check_off(c, around, today)) is not None), None)
-                or decline(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is "
-                           f"called “{readings[0].args['item']}”."))
+                or nothing_called(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is "
+                                  f"called “{readings[0].args['item']}”.", around))
     below = lambda command: command.verb == "under" and not command.args.get("sub")                # a task goes below a heading, and a part of one below it
     fits = lambda match, command: match.rank == 0 or not (command.args.get("called") or below(command) and all(p.kind == "task" for p in match.places))
     found = [(match if fits(match, command) else Match("none"), command)
@@ -84,7 +84,7 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
     if _SEVERAL.fullmatch(first.target): return None if weak else decline(f"I change one thing at a time, and “{first.target[:80]}” is several, so nothing was done. After a list, say it by their numbers: “done 1”, “move 2 to monday”.")
     new = (f" For a new task: todo {first.target[:80]} on {first.args['date']}" if first.verb == "date" and "date" in first.args
            else " “find …” looks into the texts as well.")
-    return None if weak else decline(f"Nothing in your notes is called “{first.target[:80]}”, so nothing was done.{new}")
+    return None if weak else nothing_called(f"Nothing in your notes is called “{first.target[:80]}”, so nothing was done.{new}", around)
 
 # %% ../../nbs/reflex/edits.ipynb #33541b69
 def by_line(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
