@@ -1661,3 +1661,44 @@ BILLS = "* TODO Pay electricity bill\nDEADLINE: <2026-12-01 Tue>\n* TODO Gym\nSC
 def test_an_open_task_of_that_title_is_moved_or_gets_a_second_one_as_the_person_says(tmp_path, lines, after):
     answers, files = play(tmp_path, {"inbox.org": BILLS}, *lines)
     assert files["inbox.org"] == after and (len(lines) == 2 or after != BILLS or "is open already" in answers[0]), answers
+
+
+MONEY = "| client | amount | paid |\n|--|--|--|\n| Novak | 300 € | yes |\n| Perez | 450 € | no |\n| Lind | 120 € | |\n| Roth | 80 € | half |\n"
+
+@pytest.mark.parametrize("line, said", [*[(line, "570 €, in 2 of 4 rows. Neither yes nor no, and not added: Roth | 80 € | half (line 6)") for line in ("how much is not paid", "how much is unpaid?", "how much isn't paid yet", "how much is still outstanding", "how much is left to pay", "wie viel ist noch nicht bezahlt", "wie viel ist noch offen")],
+    ("how much is paid", "300 €, in 1 of 4 rows"), ("how much is signed", "No note mentions")])
+def test_how_much_is_not_paid_is_the_sum_of_the_rows_that_say_no(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, {"money.md": MONEY}, line)
+    assert said in answer, answer
+
+
+def test_what_is_private_is_not_added(tmp_path):
+    (answer,), _ = play(tmp_path, {"money.org": f"* Invoices :private:\n{MONEY}"}, "how much is not paid")
+    assert "570" not in answer, answer
+
+
+@pytest.mark.parametrize("line, offer, written", [("lunch friday 12-13", "todo: lunch on 2026-11-20 12:00", "- [ ] lunch 12:00 ⏳ 2026-11-20\n"), ("todo lunch friday 12-13", "todo: lunch on 2026-11-20 12:00", "- [ ] lunch 12:00 ⏳ 2026-11-20\n")])
+def test_two_hours_in_markdown_are_offered_as_one_and_an_org_file_takes_both(tmp_path, line, offer, written):
+    notes = {"inbox.md": "# Inbox\n- [ ] bread ⏳ 2026-11-23\n"}
+    answers, files = play(tmp_path, notes, line)
+    assert f"“{offer}”" in answers[0] and files == notes, answers
+    answers, files = play(tmp_path / "yes", notes, line, "yes", "todo in appointments.org: lunch on 2026-11-20 12:00-13:00")
+    assert files == {"inbox.md": notes["inbox.md"] + written, "appointments.org": "* TODO lunch\nSCHEDULED: <2026-11-20 Fri 12:00-13:00>\n"}, answers
+
+
+def test_a_task_of_markdown_is_not_moved_to_two_hours(tmp_path):
+    notes = {"inbox.md": "# Inbox\n- [ ] bread ⏳ 2026-11-23\n"}
+    answers, files = play(tmp_path, notes, "move bread to friday 12-13", "yes")
+    assert "Did you mean “move bread to 2026-11-20 12:00”?" in answers[0] and files["inbox.md"] == "# Inbox\n- [ ] bread 12:00 ⏳ 2026-11-20\n", answers
+
+
+@pytest.mark.parametrize("line, written", [("add a task under bread: bake :ops: <2026-11-25>", "** TODO bake :ops:\nSCHEDULED: <2026-11-25 Wed>\n"), ("add a task under bread: bake rolls #ops friday", "** TODO bake rolls :ops:\nSCHEDULED: <2026-11-20 Fri>\n"), ("add a task under bread: bake buns :a:b:", "** TODO bake buns :a:b:\n")])
+def test_tags_at_the_end_of_a_task_below_a_heading_are_tags(tmp_path, line, written):
+    (answer,), files = play(tmp_path, {"a.org": "* Bread\n** Starter\n"}, line)
+    assert files["a.org"] == f"* Bread\n** Starter\n{written}", answer
+
+
+def test_to_cancel_what_repeats_offers_to_skip_one_turn(tmp_path):
+    gym = "* TODO Gym\nSCHEDULED: <2026-11-20 Fri 18:00 +1w>\n"
+    answers, files = play(tmp_path, {"a.org": gym}, "cancel gym", "yes")
+    assert "pause gym until 2027-01-01" in answers[0] and "archive gym" in answers[0] and files["a.org"] == gym.replace("2026-11-20", "2026-11-27"), answers

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/reflex/datecalls.html.md"""
 __all__ = ['odd_in_text', 'onto_day', 'side_question', 'week_question', 'planned_already', 'by_days', 'active_dates',
            'propose_later_hour', 'same_length', 'propose_clock', 'propose_length', 'turn_by_rule', 'repetition',
            'skipped_by_rule', 'propose_next_turn', 'first_turn', 'propose_first_turn', 'turn_before',
-           'propose_turn_before', 'all_turns', 'propose_date']
+           'propose_turn_before', 'all_turns', 'without_end', 'propose_date']
 
 # %% ../../nbs/reflex/datecalls.ipynb #8a9fe8c2
 from collections.abc import Iterable, Mapping, Sequence
@@ -255,12 +255,21 @@ def all_turns(command: Command, name: str, stamp: Stamp, today: date) -> dict:
     one = f"skip {what}; todo {what} on {when}" if not set(what) & set('"“”;') else f"skip {what}"
     return decline(f"{name} has a date that repeats in its text, next on {say_day(turn)}. Did you mean “move all turns of {what} to {when}”? Say “yes”, and I'll do it. For this one turn: {one}. {only.partition('. ')[2]}")
 
+# %% ../../nbs/reflex/datecalls.ipynb #22f388da
+def without_end(command: Command, name: str) -> dict:
+    "What is said of a `command` that gives a task in Markdown the hour at which it ends."
+    what, args = object_of(command.target), command.args
+    when = args.get("date") or args.get("clock")
+    offer = f" Did you mean “move {what} to {when}”? Say “yes”, and I'll do it." if when and not set(what) & set('"“”') else ""
+    return decline(f"{name} is a task in Markdown, which has no place for the time at which it ends. Nothing was done.{offer} The end can stand in its title, or the task in an Org file.")
+
 # %% ../../nbs/reflex/datecalls.ipynb #73dd201f
 def propose_date(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-schedule; without a kind, the date that there is gets moved."
     outline, found = node_at(place, around)[0], active_dates(place, around)
     days = {s.kind: s.day for s in found}
     name, kind = name_of(place, around), command.args["kind"] or next((k for k in ("scheduled", "deadline") if k in days), "scheduled")
+    if outline.format == "markdown" and {"until", "lasts", "longer", "ends"} & {key for key, value in command.args.items() if value}: return without_end(command, name)
     if command.verb == "undate":
         if kind in days: return call("org-schedule", command, place, around, kind=kind, remove=True)
         return decline(f"{name} has no {command.args['kind'] or 'planned'} date{' and no deadline' if not command.args['kind'] else ''}. Nothing was done.")
