@@ -3,8 +3,6 @@ import os
 import random
 import re
 import shutil
-import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -25,7 +23,7 @@ from passepartout.indexing.index import Index
 from passepartout.indexing.sweep import Refreshed
 from passepartout.indexing.indexfile import IndexFailed
 from passepartout.outline.links import LinkTargets, backlinks
-from passepartout.notes import NoteCache, parse_note, read_notes
+from passepartout.notes import parse_note, read_notes
 from passepartout.toolbelt.agendatool import org_agenda
 from passepartout.toolbelt.findtool import org_find
 from passepartout.toolbelt.notesource import Source
@@ -802,8 +800,8 @@ def test_a_question_in_wrong_sql_is_a_fault_too(place, tmp_path):
     index = Index(Root(place), tmp_path / "index.sqlite")
     index.refresh()
     times = made_anew(index)
-    for ask in (index.guarded, index.reading, index.guarded):
-        with pytest.raises(IndexFailed, match="no such column: titel"): ask(lambda: index.db.execute("SELECT titel FROM node").fetchall())
+    for under in (index.guarded, index.reading, index.guarded):
+        with pytest.raises(IndexFailed, match="no such column: titel"): under(lambda: index.db.execute("SELECT titel FROM node").fetchall())
     assert len(times) == 1 and index.count() > 0
     index.close()
 

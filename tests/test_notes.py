@@ -20,7 +20,7 @@ from passepartout.outline.rewrite import RewriteError, set_property
 from passepartout.search import find, fold, read_query
 from passepartout.outline.timestamps import stamps
 from passepartout.tools import ToolContext
-from test_org import PIECES, texts
+from test_org import texts
 
 TODAY = date(2026, 11, 19)
 near = st.integers(-400, 400).map(lambda n: TODAY + timedelta(n))

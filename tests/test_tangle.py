@@ -19,7 +19,7 @@ from passepartout.skillfiles.skillchild import page_tree
 from passepartout.tangling.sourceblocks import cell_lines
 from passepartout.tangling.tangle import astray, tangled, without_label
 from passepartout.terminal.tanglecommand import run_tangle
-from passepartout.tangling.tanglefiles import Ledger, page_of, plan_files, read_page, write_files
+from passepartout.tangling.tanglefiles import Ledger, page_of, read_page
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "gatekeeper.org"
 
