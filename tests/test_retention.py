@@ -408,9 +408,9 @@ def test_a_line_of_the_history_goes_however_it_was_typed(tmp_path, typed):
 def test_a_typed_secret_stands_in_no_file(tmp_path):
     from passepartout.redaction.secrets import Secret, Vault
     from passepartout.terminal.lineediting import append_line, cleaner
-    from passepartout.tui.entry import History
+    from passepartout.tui.entry import TypedLines
     history, token = tmp_path / "history", "ghp_" + "aB3dE5gH7jK9" * 3
-    window, agent = History(history), Agent.bare()
+    window, agent = TypedLines(history), Agent.bare()
     agent.vault = Vault([Secret("OWN_KEY", b"seven-quiet-otters", ())])
     for line in ("find roof", f"my token is {token}"): window.add(line)
     for line in ("find fig", f"again {token}", "it is seven-quiet-otters"): append_line(history, line, cleaner(agent))
