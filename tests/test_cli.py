@@ -1,5 +1,5 @@
 "The program as a script and a person meet it: real processes, real files, and everything that can be wrong with them"
-import atexit, contextlib, functools, json, os, re, shlex, shutil, signal, sqlite3, stat, subprocess, sys, time
+import atexit, contextlib, functools, json, os, re, shlex, signal, sqlite3, subprocess, sys, time
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,5 @@
 """What `edits` promises: no byte that somebody else wrote is lost, whatever they do and wherever we stop."""
-import contextlib, errno, fcntl, itertools, json, os, re, resource as limits, signal, subprocess, sys, threading, time
+import contextlib, errno, fcntl, itertools, json, os, re, resource as limits, subprocess, sys, threading, time
 from pathlib import Path
 from unittest.mock import patch
 import pytest

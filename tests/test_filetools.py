@@ -16,7 +16,7 @@ from waits import away, next_line
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.plist import write_plist
-from passepartout.toolbelt.filesearch import SearchError, compiled, search_files, worth_opening
+from passepartout.toolbelt.filesearch import SearchError, compiled, search_files
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.confinement.resources import PathRefused, Root, resolve
 from passepartout.sensitive import sensitive

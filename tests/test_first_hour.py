@@ -986,13 +986,13 @@ def test_of_notes_with_private_tags_the_list_of_tags_is_private(tmp_path):
     from passepartout.indexing.finding import IndexedNotes
     from passepartout.indexing.index import Index
     from passepartout.toolbelt.agendatool import org_view
-    from passepartout.toolbelt.notesource import ReadNotes, Source
+    from passepartout.toolbelt.notesource import ReadNotes, NoteSource
     from passepartout.tools import ToolContext
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x.org").write_text("#+FILETAGS: :all:\n* Okafor :law:@personal:\n** b :c:\n")
     (tmp_path / "y.org").write_text("* b :garden:\n")
     for private, secret in (("@personal",), True), ((), False):
-        result = org_view("tags", ToolContext({"folder": resolve([Root(tmp_path)], ".", "tree")}, today=datetime(2026, 11, 19).date()), Source(), private, question="groups")
+        result = org_view("tags", ToolContext({"folder": resolve([Root(tmp_path)], ".", "tree")}, today=datetime(2026, 11, 19).date()), NoteSource(), private, question="groups")
         assert result.label.private is secret and {"a/x.org", "y.org"} <= set(result.label.sources) and "law" in result.content
     index = Index(Root(tmp_path))
     index.refresh()

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from .bullets import BULLET, DONE, IN_BOX, first_word, states_on
+from .bullets import BULLET, IN_BOX, first_word, states_on
 from ..lazy import Regex
 from .logbook import Logging, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
 from .markdown import ASIDE, STATES, marks_in, task_facts, uncoded
@@ -217,7 +217,7 @@ def successor_of(outline: Outline, node: Node, rule: re.Match, now: datetime) ->
     return replaced(text[node.start:last], made).rstrip(" \t")
 
 # %% ../../nbs/outline/08fc_states.ipynb #11d7be3d
-DATED = Regex(rf"^[ \t>]*(?:[-*+]|\d{{1,9}}[.)])[ \t]+\[[xX]\][ \t][^\n]*?(?:(?P<sign>✅\ufe0f?[ \t]*)|(?P<field>[\[(]completion::[ \t]*))\d{{4}}-\d\d-\d\d", re.M)
+DATED = Regex(r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[xX]\][ \t][^\n]*?(?:(?P<sign>✅\ufe0f?[ \t]*)|(?P<field>[\[(]completion::[ \t]*))\d{4}-\d\d-\d\d", re.M)
 
 # %% ../../nbs/outline/08fc_states.ipynb #fa6a4e3a
 def dated_like_others(outline: Outline, node: Node, state: str, now: datetime) -> str:
