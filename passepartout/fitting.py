@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/fitting.html.md"""
 # %% auto #0
 __all__ = ['command_reader', 'own_permissions', 'mandatory_gates', 'install_gates', 'gates_or_nothing', 'report_rules',
            'install_tools', 'memex_tools', 'inbox_of', 'new_file_text', 'files_with_id', 'all_paths', 'dates_done',
-           'install_shell', 'try_sandbox', 'install_skills', 'follow_skills', 'surroundings', 'exact_form',
+           'keyless', 'install_shell', 'try_sandbox', 'install_skills', 'follow_skills', 'surroundings', 'exact_form',
            'install_providers', 'install_script', 'install_models', 'preload']
 
 # %% ../nbs/18f_fitting.ipynb #dcf2cca9
@@ -121,7 +121,7 @@ def memex_tools(agent: Any) -> list:
                if agent.upkeep is not None else {})
     known: dict[str, Any] = {"holders": partial(files_with_id, agent), "dates_done": partial(dates_done, agent), "paths": partial(all_paths, agent)}
     return [*note_tools(**shared, **indexed, inbox=inbox_of(agent), begun=partial(new_file_text, agent)), *edit_tools(**shared, **known),
-            *file_tools(agent.settings.privacy_filter_tags)]
+            *file_tools(agent.settings.privacy_filter_tags, partial(keyless, agent))]
 
 # %% ../nbs/18f_fitting.ipynb #9de2cb9b
 def inbox_of(agent: Any) -> str:
@@ -182,12 +182,20 @@ def dates_done(agent: Any) -> bool:
     try: return bool(index and index.reading(lambda: index.db.execute("SELECT 1 FROM date WHERE kind = ? LIMIT 1", (closed,)).fetchone()))
     except IndexFailed: return False
 
+# %% ../nbs/18f_fitting.ipynb #838ea0d6
+def keyless(agent: Any, file: Any) -> bool:
+    "Whether the index knows that no key stands in an opened file, as it is now."
+    from passepartout.indexing.notefiles import file_mark
+    index = agent.upkeep and agent.upkeep.index
+    known = index.known.get(file.relative) if index and agent.roots and file.root.path == agent.roots[0].path else None
+    return known is not None and not known.keyed and not known.why and known.current(file_mark(os.fstat(file.fd)))
+
 # %% ../nbs/18f_fitting.ipynb #b5af61d9
 def install_shell(agent: Any) -> None:
     "The tool for commands. They see neither state, settings nor cache of any agent."
     from passepartout.toolbelt.shelltool import shell_tool
     settings = agent.settings
-    agent.tools.register(shell_tool(agent.roots, own_places(settings), private_tags=settings.privacy_filter_tags))
+    agent.tools.register(shell_tool(agent.roots, own_places(settings), private_tags=settings.privacy_filter_tags, clean=partial(keyless, agent)))
 
 # %% ../nbs/18f_fitting.ipynb #ed67480f
 def try_sandbox() -> Callable[[], Any]:

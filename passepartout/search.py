@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/search.html.md"""
 
 # %% auto #0
 __all__ = ['MARKS', 'LETTERS', 'GAPS', 'RUNS', 'CALLED', 'BEGUN', 'PAGE', 'EMPTY_FOLDER', 'FEWER', 'fold', 'Term', 'read_query',
-           'Section', 'openly', 'open_outline', 'fold_outline', 'term_points', 'called_so', 'name_points', 'score',
-           'standing', 'Hit', 'Found', 'snippet', 'clip', 'find', 'matches', 'make_hit', 'no_terms', 'say_missing',
-           'say_apart', 'said_openly', 'why_nothing', 'nearest']
+           'Section', 'openly', 'open_outline', 'name_openly', 'fold_outline', 'term_points', 'called_so',
+           'name_points', 'score', 'standing', 'Hit', 'Found', 'snippet', 'clip', 'find', 'matches', 'make_hit',
+           'no_terms', 'say_missing', 'say_apart', 'said_openly', 'why_nothing', 'nearest']
 
 # %% ../nbs/08c_search.ipynb #22096342
 import re
@@ -92,22 +92,31 @@ def open_outline(outline: Outline) -> Outline:
     text = openly(outline.text)
     return outline if text == outline.text else replace(outline, text=text, memo={})
 
+# %% ../nbs/08c_search.ipynb #b31e8b78
+def name_openly(outline: Outline, said: Outline, node: Node, name: str) -> str:
+    "A title, tag or other name of `node` without keys; `said` is its outline without them."
+    if said is outline: return name
+    if not node.index: return openly(name)
+    head = said.text[node.start:node.body_start]
+    return name if head == outline.text[node.start:node.body_start] else " ".join([word for word in name.split() if word in head])
+
 # %% ../nbs/08c_search.ipynb #3111988c
 def fold_outline(outline: Outline) -> list[Section]:
     "Every node of a file, folded."
     sections, said = [], open_outline(outline)
     page = fold(outline.file.rsplit("/", 1)[-1].rsplit(".", 1)[0])
-    name = fold(" ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0]), outline.file)))
+    open_name = lambda node, name: name_openly(outline, said, node, name)
+    name = fold(" ".join((open_name(outline.nodes[0], " ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0])))), outline.file)))
     for node in outline.nodes:
         up = sections[node.parent] if node.parent >= 0 else None
-        handed = fold(" ".join(shown_tags(up.node.all_tags))) if up and up.node.said else up.tags if up else ""
+        handed = fold(open_name(up.node, " ".join(shown_tags(up.node.all_tags)))) if up and up.node.said else up.tags if up else ""
         above = (up.above[-400:] + up.title + handed) if up and node.parent > 0 else handed if up else " "
-        shown = plain_text(node.title)
-        title = name if up is None else fold(" ".join((shown, *other_names(node))) if node.properties else shown)
+        shown = open_name(node, plain_text(node.title))
+        title = name if up is None else fold(" ".join((shown, *[open_name(node, each) for each in other_names(node)])) if node.properties else shown)
         body = f"{said_text(said, node)}{said.body(node)}" if node.properties else said.body(node)
-        if shown != node.title: body = f"{link_targets(node.title)}\n{body}"
+        if shown != node.title: body = f"{open_name(node, link_targets(node.title))}\n{body}"
         called = (title if not node.properties else fold(shown),) if up else (fold(shown), page)
-        sections.append(Section(node, title, fold(" ".join(node.all_tags)), fold(body), above, name, called, page))
+        sections.append(Section(node, title, fold(open_name(node, " ".join(node.all_tags))), fold(body), above, name, called, page))
     return sections
 
 # %% ../nbs/08c_search.ipynb #d1166719

@@ -1,5 +1,5 @@
 "Known values are found in every writing, what looks like a key is found, what is ordinary is not, and none of it reaches model, log or journal"
-import base64, binascii, codecs, hashlib, os, random, re, string, time
+import asyncio, base64, binascii, codecs, hashlib, os, random, re, string, time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -813,3 +813,42 @@ def test_what_is_remembered_of_files_with_keys_has_an_end(tmp_path, opened_memex
         os.utime(memex / "a.org", (n, n))
         with resolve([root], "a.org") as file: assert "ghp_" not in looked.of(file, [1_000_000])
     assert sum(len(text) for text in looked.found.values() if text) <= MOST_KEPT + 1_000_000 and looked.found
+
+
+@pytest.mark.parametrize("where", ["* Token {}\nsome words\n", "* Words :{}:\n", "* Words\n:PROPERTIES:\n:ALIASES: {}\n:END:\n", "#+TITLE: {}\n* Words\n", "* TODO {}\n** Words\n", "* [[https://example.org][{}]] words\n"])
+@pytest.mark.parametrize("indexed", [True, False])
+def test_no_search_says_how_a_key_in_a_title_or_a_tag_begins(tmp_path, where, indexed):
+    from passepartout.org import parse_org
+    from passepartout.search import find
+    key = "ghp_" + "aB3dE5gH7jK9" * 3
+    text = where.format(key)
+    if not indexed:
+        found = lambda words: len(find([parse_org(text, "a.org")], words).hits)
+    else:
+        (tmp_path / "memex").mkdir()
+        (tmp_path / "memex" / "a.org").write_text(text)
+        async def asked(words):
+            agent = await Agent.boot(**{f"{name}_dir": tmp_path / name for name in ("memex", "state", "cache", "config")}, today="2026-11-19")
+            try: return str(await agent.handle(f"find {words}"))
+            finally: await agent.close()
+        found = lambda words: "section matches" in asyncio.run(asked(words)) or "sections match" in asyncio.run(asked(words))
+    assert not any(map(found, (key[:5], key[:9], key))) and found("words")
+
+
+async def test_the_index_knows_in_which_notes_no_key_stands(tmp_path):
+    from passepartout.confinement.resources import resolve
+    from passepartout.fitting import keyless
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "bees.org").write_text("* Bees\n")
+    (memex / "access.org").write_text(f"* Access\nghp_{'aB3dE5gH7jK9' * 3}\n")
+    agent = await Agent.boot(**{f"{name}_dir": tmp_path / name for name in ("memex", "state", "cache", "config")})
+    def known(name):
+        with resolve(agent.roots, name) as file: return keyless(agent, file)
+    assert not known("bees.org")
+    await asyncio.sleep(0.1)
+    agent.indexed()
+    assert (known("bees.org"), known("access.org")) == (True, False)
+    (memex / "bees.org").write_text(f"* Bees\nghp_{'aB3dE5gH7jK9' * 3}\n")
+    assert not known("bees.org")
+    await agent.close()

@@ -20,10 +20,10 @@ def places(top):
     return {"memex_dir": top / "memex", **{f"{kind}_dir": top / kind for kind in ("state", "config", "cache")}}
 
 
-def talk(top, *lines, proposals=()):
+def talk(top, *lines, proposals=(), made=None):
     "(status, text) for each line, the effects, and how many asks stay open."
     async def go():
-        agent = await Agent.boot(places(top))
+        agent = await Agent.boot(made or places(top))
         try:
             if proposals:
                 left = list(proposals)
@@ -242,3 +242,57 @@ def test_a_file_with_a_second_name_is_not_written_in_on_a_mere_yes(tmp_path):
     (tmp_path / "c.txt").write_text("x\n")
     judged = [judge_command(f"ls {sign} {name}.txt", [Root(tmp_path)], "/root") for sign, name in ((">>", "a"), (">>", "c"), (">", "b"))]
     assert [each.level for each in judged] == [2, 1, 2] and all("another name" in judged[at].reasons[0] for at in (0, 2))
+
+
+KEY = "ghp_" + "aB3dE5gH7jK9" * 3
+HOLD = {"plain.org": f"* Access\n{KEY}\n", "zero.org": f"* Access\n{KEY}\n\0", "latin.org": b"* caf\xe9\n" + KEY.encode() + b"\n", "wide.txt": KEY.encode("utf-16-le"), "page.json": f'{{"token": "{KEY}"}}\n', "none": f"{KEY}\n", "long.org": "bees and honey\n" * 120_000 + KEY + "\n", "long.csv": "1,2,3\n" * 300_000 + KEY + "\n"}
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", HOLD)
+def test_no_command_that_reads_sees_a_key_whatever_file_it_stands_in(tmp_path, name):
+    made, text = places(tmp_path), HOLD[name]
+    (tmp_path / "memex" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    guess = "g.h.p._.a" if name == "wide.txt" else "ghp_a"
+    lines = [f"$ grep -ac {guess} {name}", f"$ grep -rac {guess} .", f"$ tail -n 3 {name} | tr -d '\\\\000' | rev", f"$ cat < {name} | grep -ac {guess}"]
+    said, effects, pending = talk(tmp_path, *lines, made=made)
+    assert not pending and all(status == "answered" for status, _ in said), said
+    assert "1" not in [line.rpartition(":")[2] for _, text in said for line in text.splitlines()] and KEY[::-1][:12] not in str(said), said
+
+
+@needs_sandbox
+def test_what_cannot_be_looked_through_is_not_run(tmp_path, monkeypatch):
+    from passepartout.toolbelt import copies, keyless
+    for room in (copies, keyless): monkeypatch.setattr(room, "MOST_NEW", 50_000)
+    made = places(tmp_path)
+    for n in range(4): (tmp_path / "memex" / f"{n}.txt").write_text("bees\n" * 6_000 + (KEY if n == 3 else ""))
+    (tmp_path / "memex" / "more").mkdir()
+    (tmp_path / "memex" / "more" / "large.txt").write_text("bees\n" * 60_000)
+    (tmp_path / "memex" / "picture.png").write_bytes(b"\x89PNG\0" * 90_000)
+    lines = ["$ grep -c bees more/large.txt", "$ grep -rc bees more", "$ cat 0.txt 1.txt | grep -c bees", "$ ls -l more/large.txt", "$ file picture.png", "$ wc -c bees.org"]
+    said = talk(tmp_path, *lines, made=made)[0]
+    assert ["not run" in text for _, text in said] == [True, True, True, False, False, False] and "looked through for keys" in said[0][1] and "folder further down" in said[1][1] and "1.txt" in said[2][1], said
+    (tmp_path / "memex" / "more" / "large.txt").unlink()
+    said = [text for _, text in talk(tmp_path, *["$ grep -rc ghp_ ."] * 6, made=made)[0]]
+    assert "not run" in said[0] and "Run it again" in said[0] and "3.txt:0" in said[-1] and "copy without it" in said[-1], said
+
+
+@needs_sandbox
+def test_where_there_is_no_place_for_a_copy_nothing_is_run(tmp_path, monkeypatch):
+    import tempfile
+    from passepartout.toolbelt import copies
+    made = places(tmp_path)
+    (tmp_path / "memex" / "plain.org").write_text(HOLD["plain.org"])
+    def full(*given, **more): raise OSError(28, "No space left on device")
+    monkeypatch.setattr(copies.tempfile, "TemporaryDirectory", full)
+    (_, text), = talk(tmp_path, "$ rev plain.org", made=made)[0]
+    assert "not run" in text and "No space left" in text and KEY[::-1] not in text
+
+
+@needs_sandbox
+def test_beside_git_no_file_with_a_key_is_opened(tmp_path):
+    made = places(tmp_path)
+    (tmp_path / "memex" / "plain.org").write_text(HOLD["plain.org"])
+    subprocess.run(["git", "init", "-q", tmp_path / "memex"], check=True)
+    said = [text for _, text in talk(tmp_path, "$ git status --short; rev plain.org", "$ git status --short; rev bees.org", "$ git status --short", made=made)[0]]
+    assert "run the two apart" in said[0] and KEY[::-1] not in said[0] and "seeB *" in said[1] and "plain.org" in said[2], said

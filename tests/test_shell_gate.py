@@ -605,7 +605,7 @@ def test_a_key_that_was_committed_and_deleted_is_seen(memex, roots):
         git("add", "-f", name)
         git("commit", "-qm", name)
     def why(text): return past.past_objection(judge_command(text, roots, HOME).script, roots, 60)
-    def asked(): return [text for text in LOOKS_BACK + LOOKS_ON if judge_command(text, roots, HOME).level == READ and why(text)]
+    def asked(): return [text for text in LOOKS_BACK + LOOKS_ON if judge_command(text, roots, HOME).level == READ and "tells where something stands" not in (why(text) or "tells where something stands")]
     git("init", "-q", "-b", "main")
     git("add", "a.txt", "src/main.py")
     git("commit", "-qm", "1")
@@ -1060,3 +1060,30 @@ def test_what_only_sounds_like_a_loss_is_asked_about(line, roots):
 @pytest.mark.parametrize("line", ["ssh host ls > /etc/x", "ssh localhost 'echo a > /etc/x'", "ssh host 'ls' | tee /etc/passwd", "ssh host 'rm -rf /usr > /etc/x'", "ssh -o ProxyCommand='echo > /etc/x' host ls"])
 def test_what_is_written_here_after_a_host_was_asked_is_refused(line, roots):
     assert judge_command(line, roots, HOME).level == DENY
+
+
+ON = "git hands what files hold on"
+HANDED_ON = {"git show HEAD:a.txt | rev": ON, "git log -p | cut -c 1-4": ON, "git diff | fold -w 5": ON, "git cat-file -p HEAD:a.txt | grep -c a": ON, "git blame a.txt | rev": ON, "git stash show -p | rev": ON, "git show | head -c 40": ON, "git show | head -n 3 | rev": ON,
+             "git show | sort -k 2": ON, "timeout 5 git show | rev": ON, "git --no-pager diff-index -p HEAD | wc -c": ON, "git status -v | rev": ON, "git annotate a.txt | tail -c 9": ON, "git show 2>&1 | tr a b": ON, "git -C src show HEAD:./main.py | rev": ON,
+             "git grep -c ghp_a": "tells where", "git grep -q a && echo yes": "tells where", "git log -S ghp_a": "tells where", "git log -Sghp_a --oneline": "tells where", "git log -pGghp": "tells where", "git diff -G ghp_a --stat": "tells where", "git log --pickaxe-regex -S a": "tells where", "git blame -L /ghp_a/ a.txt": "tells where",
+             "git blame -L /a/,+1 a.txt": "tells where", "git blame -L :ghp_a a.txt": "tells where", "git log -L /a/,+1:a.txt": "tells where", "git log -L :a:a.txt": "tells where"}
+
+
+@needs.git
+@pytest.mark.parametrize("text", HANDED_ON)
+def test_what_git_hands_on_or_answers_is_asked_about(text, memex, roots):
+    git = git_in(memex)
+    git("init", "-q", "-b", "main"); git("add", "a.txt"); git("commit", "-qm", "1")
+    judged = judge_command(text, roots, HOME)
+    assert judged.level != READ or HANDED_ON[text] in (past.past_objection(judged.script, roots, 60) or ""), judged
+    assert text not in ("git show HEAD:a.txt | rev", "git grep -c ghp_a", "git log -S ghp_a", "git diff | fold -w 5") or judged.level == READ
+
+
+@needs.git
+@pytest.mark.parametrize("text", ["git log --oneline | grep fix", "git show HEAD:a.txt", "git log -p | head -n 20", "git diff | head -5 | tail -n 2", "git diff --stat | cut -c 1-9", "git status | grep a", "git log | rev", "git blame -L 1,5 a.txt", "git blame -L3,+2 a.txt", "git log -L 1,2:a.txt", "git branch -a | wc -l", "git ls-files | rev", "git show --stat | rev",
+                                  "git log --since=yesterday --format='%h %s' | sort -u", "git cat-file -s HEAD:a.txt | rev", "git diff; cat a.txt | rev"])
+def test_and_what_it_prints_itself_or_holds_no_text_is_not(text, memex, roots):
+    git = git_in(memex)
+    git("init", "-q", "-b", "main"); git("add", "a.txt"); git("commit", "-qm", "1")
+    judged = judge_command(text, roots, HOME)
+    assert judged.level == READ and past.past_objection(judged.script, roots, 60) is None, (judged.reasons, past.past_objection(judged.script, roots, 60))

@@ -40,7 +40,7 @@ class LoadedFiles:
     def load(self) -> None:
         "Read what is known of the files."
         self.version = self.db.execute("PRAGMA data_version").fetchone()[0]
-        rows = self.db.execute("SELECT path, id, dev, ino, mtime, size, read_at, hash, why, flag FROM file")
+        rows = self.db.execute("SELECT path, id, dev, ino, mtime, size, read_at, hash, why, flag, keyed FROM file")
         self.known = {path: Known(id, (dev, ino, mtime, size), *rest) for path, id, dev, ino, mtime, size, *rest in rows}
         self.faults.update(place for place, in self.db.execute("SELECT place FROM fault"))
         self.book.load()

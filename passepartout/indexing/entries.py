@@ -30,7 +30,7 @@ from ..org import QUIET, Node, Outline, link_targets, other_names, plain_text, s
 from ..outline.datedlines import said_beside
 from ..outline.links import ends, fold as folded_path
 from ..outline.properties import said_text
-from ..search import RUNS, fold, open_outline
+from ..search import RUNS, fold, name_openly, open_outline
 from ..outline.diarydates import Expression, diary_dates
 from ..outline.timestamps import Repeat, Stamp, broken_stamps, stamps
 from ..tuples import NamedTuple
@@ -241,6 +241,7 @@ class FileEntry(NamedTuple):
     links: list[tuple[int, str, str | None]]
     broken: list[tuple[int, str, int]]         # line, text, and 1 for a date that is a program
     expressions: list[tuple]                   # place of the node, kind, minute, end minute, line, expression, text after it
+    keyed: bool = True                         # whether a key may stand in it
 
 # %% ../../nbs/indexing/08g_entries.ipynb #8aeaeefd
 def state_of(node: Node) -> int:
@@ -275,23 +276,25 @@ def words_key(own: bytes, title: str, tags: str, *rest: str) -> int:
 def file_entry(outline: Outline) -> FileEntry:
     "The rows of one file."
     own = own_hashes(outline)
-    tree, name = tree_hashes(outline, own), index_text(" ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0]), outline.file)))
+    tree = tree_hashes(outline, own)
     rows, words, handed, below, clear = [], [], [], {-1: ""}, open_outline(outline)
+    open_name = (lambda node, name: name) if clear is outline else (lambda node, name: name_openly(outline, clear, node, name))
+    name = index_text(" ".join((open_name(outline.nodes[0], " ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0])))), outline.file)))
     for node in outline.nodes:
-        at, up, own_tags, shown = node.index, node.parent, node.all_tags, plain_text(node.title)
+        at, up, own_tags, shown = node.index, node.parent, node.all_tags, open_name(node, plain_text(node.title))
         tags, passed = " ".join(own_tags), own_tags if not node.said else shown_tags(own_tags)
         handed.append((handed[up] if not passed else tuple(dict.fromkeys((*handed[up], *passed)))[:MOST_TAGS]) if up >= 0
                       else passed[:MOST_TAGS])
-        called = " ".join((shown, *other_names(node))) if at and node.properties else shown
-        title, mine, above = index_text(called) if at else name, index_text(tags) if tags else "", below[up]
+        called = " ".join((shown, *[open_name(node, each) for each in other_names(node)])) if at and node.properties else shown
+        title, mine, above = index_text(called) if at else name, index_text(open_name(node, tags)) if tags else "", below[up]
         facts = facets(node, handed[at] if not node.said else (*handed[at], *[tag.removeprefix(QUIET) for tag in node.said]))
-        if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine if not node.said else index_text(" ".join(passed)))
+        if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine if not node.said else index_text(open_name(node, " ".join(passed))))
         body, spans = body_of(clear, node)
-        if shown != node.title: body = f"{link_targets(node.title)}\n{body}"
+        if shown != node.title: body = f"{open_name(node, link_targets(node.title))}\n{body}"
         words.append((title, mine, index_text(f"{said_text(clear, node)}{body}" if node.properties else body), above, name, facts))
         rows.append(HeadingRow(at, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title, tags, own[at], tree[at],
                         words_key(own[at], title, mine, above, name, facts, *(body,) * (clear is not outline)),
                         None if node.title.isascii() else " ".join(index_words(shown))))
     broken = [(line, text, 0) for line, text in broken_stamps(outline)] + [(line, text, 1) for line, text in diary_dates(outline)[1]]
     return FileEntry(rows, words, headings(outline, own), [date_row(outline, s) for s in stamps(outline)], read_links(outline), broken,
-                     [expression_row(s) for s, _ in live_expressions(outline)])
+                     [expression_row(s) for s, _ in live_expressions(outline)], clear is not outline or "\x1b" in outline.text)

@@ -22,12 +22,12 @@ def write_file(index: Any, found: Prepared, now: float) -> None:
     db, entry = index.db, found.entry
     if found.origin: db.execute("UPDATE OR REPLACE file SET path = ? WHERE path = ?", (found.path, found.origin))
     row = db.execute("SELECT id FROM file WHERE path = ?", (found.path,)).fetchone()
-    fields = (*found.mark, found.read_at, found.hash, found.why, found.flag)
+    fields = (*found.mark, found.read_at, found.hash, found.why, found.flag, found.keyed)
     if row is None:
-        file = db.execute("INSERT INTO file(dev, ino, mtime, size, read_at, hash, why, flag, path) VALUES (?,?,?,?,?,?,?,?,?)",
+        file = db.execute("INSERT INTO file(dev, ino, mtime, size, read_at, hash, why, flag, keyed, path) VALUES (?,?,?,?,?,?,?,?,?,?)",
                           (*fields, found.path)).lastrowid
     else:
-        db.execute("UPDATE file SET dev=?, ino=?, mtime=?, size=?, read_at=?, hash=?, why=?, flag=? WHERE id = ?",
+        db.execute("UPDATE file SET dev=?, ino=?, mtime=?, size=?, read_at=?, hash=?, why=?, flag=?, keyed=? WHERE id = ?",
                    (*fields, file := row[0]))
     if entry is None and not found.why: return
     old = (db.execute(f"SELECT id, ident, own, title, parent, level, key, {', '.join(COLUMNS)} FROM node WHERE file = ? ORDER BY place",

@@ -22,12 +22,12 @@ from ..conditions import PassepartoutError
 from ..databases import check_beside, not_only_ours
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
-VERSION = 33
+VERSION = 34
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
 CREATE TABLE file(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, dev INTEGER, ino INTEGER, mtime INTEGER, size INTEGER,
-    read_at INTEGER, hash BLOB, why TEXT, flag TEXT);
+    read_at INTEGER, hash BLOB, why TEXT, flag TEXT, keyed INTEGER);
 CREATE TABLE node(id INTEGER PRIMARY KEY, file INTEGER NOT NULL, ident TEXT NOT NULL, place INTEGER NOT NULL, parent INTEGER NOT NULL, line INTEGER, level INTEGER,
     start INTEGER, body TEXT, state INTEGER, keyword TEXT, priority TEXT, title TEXT, tags TEXT, own BLOB, tree BLOB, key INTEGER, folded TEXT);
 CREATE INDEX node_place ON node(file, place);

@@ -35,6 +35,7 @@ class Known(NamedTuple):
     hash: bytes
     why: str
     flag: str
+    keyed: int = 1                             # whether a key may stand in it
 
     def current(self, mark: tuple) -> bool:
         "Whether a file with this mark is the one that was read."
@@ -111,6 +112,7 @@ class Prepared(NamedTuple):
     flag: str = ""
     origin: str = ""                           # the path that it had before
     size: int = 0
+    keyed: int = 1                             # whether a key may stand in it
 
 # %% ../../nbs/indexing/08gd_notefiles.ipynb #69975fa9
 def read_file(root: Root, path: str) -> tuple[tuple[int, int, int, int], bytes, str] | None:
@@ -147,8 +149,9 @@ def prepare(root: Root, path: str, known: Known | None, moved: Callable[[tuple, 
     if why: return Prepared(path, mark, now, b"", None, why)
     hash = content_hash(data)
     origin = moved(mark, hash) if known is None else ""
-    if known is not None and known.hash == hash and not known.why: return Prepared(path, mark, now, hash, None, "", known.flag)
+    if known is not None and known.hash == hash and not known.why: return Prepared(path, mark, now, hash, None, "", known.flag, keyed=known.keyed)
     try: decoded = decode(data)
     except NotText as reason: return Prepared(path, mark, now, hash, None, reason.message, origin=origin)
     outline = parse_note(decoded.text, path, modified=mark[2] / 1e9, default=default)
-    return Prepared(path, mark, now, hash, file_entry(outline), "", doubt(path, decoded.certain), origin, len(data))
+    entry = file_entry(outline)
+    return Prepared(path, mark, now, hash, entry, "", doubt(path, decoded.certain), origin, len(data), int(entry.keyed))

@@ -15,7 +15,7 @@ from typing import Any
 
 from .bounds import bounds
 from .copies import copies, in_their_place, kept_keys, told_of_copies
-from .keyless import Looked
+from .keyless import Looked, NotLooked
 from ..messages import Label
 from .reach import output_label, seen_before
 from ..confinement.roots import Root
@@ -88,7 +88,8 @@ async def run_command(opened: Any, seconds: int, roots: Sequence[Root], find: Ca
     watch, kept = Watch(roots), await keys_on_the_way(opened, roots)
     if opened.reads: await asyncio.to_thread(watch.look, opened.script)
     covered = await asyncio.to_thread(bounds, opened.script, roots, kept) if opened.reads else kept
-    said = await asyncio.to_thread(kept_keys, opened.script, roots, looked or Looked()) if opened.reads else {}
+    try: said = await asyncio.to_thread(kept_keys, opened.script, roots, looked or Looked()) if opened.reads else {}
+    except NotLooked as why: raise ToolError(f"It was not run, since keys might stand in what it opens. {why.message}") from None
     looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private))
     try:
         with copies({path: text for path, text in said.items() if not is_covered(path, covered)}) as shown, in_their_place(opened.files, shown) as files:
@@ -96,6 +97,7 @@ async def run_command(opened: Any, seconds: int, roots: Sequence[Root], find: Ca
             outcome = await run_script(opened.script, roots, files, wrap=find(), hidden=hidden, covered=[*covered, *shown],
                                        writable=not opened.reads, limits=RunLimits(wall_s=float(seconds)), again=judge_again(roots, watch))
     except (ShellError, SandboxError) as error: raise ToolError(error.message) from error
+    except NotLooked as why: raise ToolError(f"It was not run, since keys stand in what it opens. {why.message}") from None
     if set(await keys_on_the_way(opened, roots)) - set(kept):
         raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. "
                         "Run it again.")

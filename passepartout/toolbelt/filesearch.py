@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/toolbelt/filesearch.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_PATTERN', 'WIDEST', 'MOST_SECONDS', 'MOST_FILES', 'SearchError', 'compiled', 'FileMatch', 'matches_in',
-           'worth_opening', 'Searched', 'search_files']
+           'worth_opening', 'Searched', 'not_seen', 'search_files']
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #f60cfbbd
 import fnmatch
@@ -25,7 +25,7 @@ from ..oneline import shown
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
 from ..confinement.roots import PathRefused
-from .keyless import MOST_NEW, Looked
+from .keyless import MOST_NEW, Looked, NotLooked
 from ..tuples import NamedTuple
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #f2211a8b
@@ -67,11 +67,11 @@ class FileMatch(NamedTuple):
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #54d6748d
 def matches_in(file: OpenedPath, found: Any, most: int, private: Sequence[str] = (), looked: Looked | None = None,
                left: list[int] | None = None) -> list[FileMatch]:
-    "The first `most` lines of an opened file in which `found` matches, where it says no key. A file that is too large or no text has none. `left`: how much may be looked through for keys; without it, a file in which there is no match is not looked through."
+    "The first `most` lines of an opened file in which `found` matches, where it says no key. A file that is too large or no text has none. `left`: how much may be looked through for keys; without it, a file in which there is no match is not looked through. `NotLooked` when it could not be."
     try:
         text = decode(file.read_bytes(MOST_BYTES)).text
         if left is not None or found.search(text.encode("utf-8", "surrogatepass")):
-            if (keyless := (looked or Looked()).of(file, [MOST_BYTES] if left is None else left)) is not None: text = keyless
+            if (keyless := (looked or Looked()).of(file, [MOST_NEW] if left is None else left)) is not None: text = keyless
     except (NotText, PathRefused, OSError): return []
     data, at, line, hits = text.encode("utf-8", "surrogatepass"), 0, 1, []
     while len(hits) < most and at < len(data) and (hit := found.search(data, at)):
@@ -136,21 +136,29 @@ class Searched(NamedTuple):
     matches: tuple[FileMatch, ...]
     cut: str = ""
 
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #3804e27b
+def not_seen(names: Sequence[str]) -> str:
+    "What is told of files that were not searched, since they were not looked through for keys."
+    if not names: return ""
+    return f"{names[0]}{f' and {len(names) - 1:,} more files were' if names[1:] else ' was'} not looked through for keys yet, so not searched: search again, and that goes on from there, or name a folder further down."
+
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #9aca45d8
 def search_files(folder: OpenedPath, pattern: str, *, regex: bool = False, case: bool = False, files: str = "", most: int = 50,
                  private: Sequence[str] = (), scout: bool = True, seconds: float = MOST_SECONDS, looked: Looked | None = None) -> Searched:
     "Lines in text files below an opened folder (or in one file). `files` is a pattern for names, as *.py; `scout=False` does without ripgrep. `SearchError` when the pattern is none."
-    found, wanted, hits, deadline = compiled(pattern, regex, case), _named(files), [], time.monotonic() + seconds
+    found, wanted, hits, unseen, deadline = compiled(pattern, regex, case), _named(files), [], [], time.monotonic() + seconds
     names, looked, left = worth_opening(folder, pattern, case, time.monotonic() + seconds / 2) if scout and not regex else None, looked or Looked(), [MOST_NEW]
+    told = lambda why: Searched(tuple(hits[:most]), " ".join(filter(None, (why, not_seen(unseen)))))
     for count, file in enumerate(folder.walk(max_files=MOST_FILES + 1) if names is None else _opened(folder, names)):
         if time.monotonic() > deadline:
-            return Searched(tuple(hits), f"The search was ended after {seconds:g} seconds; name a folder further down.")
+            return told(f"The search was ended after {seconds:g} seconds; name a folder further down.")
         if count >= MOST_FILES:
-            return Searched(tuple(hits), f"Only the first {MOST_FILES:,} files were searched; name a folder further down.")
+            return told(f"Only the first {MOST_FILES:,} files were searched; name a folder further down.")
         if not wanted(file.relative) or file.kind != "file" or file is not folder and file.sensitive: continue
-        hits += matches_in(file, found, most + 1 - len(hits), private, looked, left if regex else None)
-        if len(hits) > most: return Searched(tuple(hits[:most]), f"There are more than {most}; ask for something more particular.")
-    return Searched(tuple(hits))
+        try: hits += matches_in(file, found, most + 1 - len(hits), private, looked, left if regex else None)
+        except NotLooked: unseen.append(file.display)
+        if len(hits) > most: return told(f"There are more than {most}; ask for something more particular.")
+    return told("")
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #3cc6ea21
 def _named(files: str):
