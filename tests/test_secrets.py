@@ -802,6 +802,16 @@ def test_of_very_many_keys_in_a_note_none_is_left_to_a_search_or_to_a_command(ma
     assert "ghp_" not in openly(f"bees\n{line}\nhoney") + without_keys(f"bees\n{line}\nhoney".encode()) and openly(f"bees\n{line}\nhoney").split() == ["bees", "honey"]
 
 
+@settings(max_examples=examples(200))
+@given(st.lists(st.sampled_from(["ä", "€", "\udcff", "\n", "a", " ", f" ghp_{'Kd8Qm2Zx7Lp4' * 3} ", "password: hünter2ö\udcff", "-----BEGIN PRIVATE KEY-----\nMIIé\n-----END PRIVATE KEY-----"]), max_size=30).map("".join))
+def test_keys_are_cut_out_of_whole_letters(text):
+    "What is found in bytes that are no text can begin or end within a letter."
+    from passepartout.toolbelt.keyless import masked, without_keys
+    assert len(masked(text)) == len(text)
+    said = without_keys(text.encode("utf-8", "surrogateescape"))
+    assert "ghp_" not in said if said is not None else "ghp_" not in text
+
+
 @pytest.mark.slow
 def test_what_is_remembered_of_files_with_keys_has_an_end(tmp_path, opened_memex):
     from passepartout.confinement.resources import resolve

@@ -279,7 +279,6 @@ def test_what_cannot_be_looked_through_is_not_run(tmp_path, monkeypatch):
 
 @needs_sandbox
 def test_where_there_is_no_place_for_a_copy_nothing_is_run(tmp_path, monkeypatch):
-    import tempfile
     from passepartout.toolbelt import copies
     made = places(tmp_path)
     (tmp_path / "memex" / "plain.org").write_text(HOLD["plain.org"])
