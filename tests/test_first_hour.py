@@ -1696,3 +1696,27 @@ def test_to_cancel_what_repeats_offers_to_skip_one_turn(tmp_path):
     gym = "* TODO Gym\nSCHEDULED: <2026-11-20 Fri 18:00 +1w>\n"
     answers, files = play(tmp_path, {"a.org": gym}, "cancel gym", "yes")
     assert "pause gym until 2027-01-01" in answers[0] and "archive gym" in answers[0] and files["a.org"] == gym.replace("2026-11-20", "2026-11-27"), answers
+
+
+@pytest.mark.parametrize("line, said", [("is it safe", "folder on this machine"), ("how do i get back what you changed", "“undo” in the chat"), ("did you delete anything", "I delete nothing"), ("where do you keep what i tell you", "go to the inbox"),
+    ("actually forget it", "/undo takes back"), ("wich tasks are overdue", "Nothing is overdue"), ("make it an hour longer", "which one “it” is"), ("make it louder", "which one “it” is")])
+def test_what_is_asked_of_the_program_itself(tmp_path, line, said):
+    notes = {"a.org": "* TODO roof\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert said in answer and files == notes, answer
+
+
+@pytest.mark.parametrize("offered, meant, day", [("prune the roses on 1 march", "no, i meant 2 march", "2027-03-02 Tue"), ("prune the roses tuesday next week", "no, wednesday", "2026-11-25 Wed"), ("prune the roses tomorrow", "sorry, i mean friday next week", "2026-11-27 Fri")])
+def test_a_day_that_corrects_an_offer_takes_the_place_of_its_day(tmp_path, offered, meant, day):
+    answers, files = play(tmp_path, {}, offered, meant)
+    assert answers[0].startswith("I didn't understand that. Did you mean “todo ") and files["inbox.org"] == f"* TODO prune the roses\nSCHEDULED: <{day}>\n", answers
+
+
+def test_two_hours_after_a_day_may_have_a_to_between_them(tmp_path):
+    answers, files = play(tmp_path, {}, "garden saturday 10 to 12", "todo score 10 to 12", "buy a present by 28 nov")
+    assert files["inbox.org"] == "* TODO garden\nSCHEDULED: <2026-11-21 Sat 10:00-12:00>\n* TODO score 10 to 12\n" and "On a list" not in answers[2], answers
+
+
+def test_what_is_important_is_not_finished_by_its_first_word(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO finish chapter 3 for Krüger\n* Shopping list\n- [ ] milk\n"}, "finish chapter 3 is urgent", "note for today: 1.800 words", "buy a gift by friday")
+    assert files["a.org"].startswith("* TODO [#A] finish chapter 3 for Krüger\n") and "list" not in answers[2], answers

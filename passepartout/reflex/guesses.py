@@ -190,7 +190,7 @@ def _corrected(word: str) -> str:
 
 # %% ../../nbs/reflex/guesses.ipynb #d828fcd0
 _QUESTION_WORDS = tuple("when what where which how who".split())
-_GOES_ON_ASKING = Regex(r"(?:is|are|was|were|am|do|does|did|have|has|can|should|many|much|old|long)\s", re.I)
+_GOES_ON_ASKING = Regex(r"(?:is|are|was|were|am|do|does|did|have|has|can|should|many|much|old|long)\s|(?:tasks?|todos?|notes?|days?|files?|lists?|people|things|appointments?)\s+(?:is|are|was|were|do|does|did|have|has|can|mention|link)\s", re.I)
 
 def first_spelt(request: Request) -> str | None:
     "The request with its first word spelt right, if that is one for showing or asking; `None` for every other."

@@ -180,7 +180,8 @@ def half_said(request: Request, line: str) -> dict | None:
         return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
                        "Or write it anew: todo water the ferns every 3 days")
     if _MADE.match(line) and not {"note", "task", "todo", "reminder", "appointment"} & set(request.words[:5]): return decline(THINKING)
-    if request.words[:2] in (("make", "it"), ("make", "this"), ("make", "that"), ("make", "them")): return decline(_EDITING)
+    if request.words[:2] in (("make", "it"), ("make", "this"), ("make", "that"), ("make", "them")):
+        return decline(f"I don't know which one “{request.words[1]}” is: the last answer named no heading, or several. Nothing was done. With a title: make dentist 2 hours, make dentist priority A, move dentist to friday")
     if request.words[:1] == ("make",) and len(request.words) > 2:
         what = words_kept(request)[:80]
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
