@@ -1720,3 +1720,30 @@ def test_two_hours_after_a_day_may_have_a_to_between_them(tmp_path):
 def test_what_is_important_is_not_finished_by_its_first_word(tmp_path):
     answers, files = play(tmp_path, {"a.org": "* TODO finish chapter 3 for Krüger\n* Shopping list\n- [ ] milk\n"}, "finish chapter 3 is urgent", "note for today: 1.800 words", "buy a gift by friday")
     assert files["a.org"].startswith("* TODO [#A] finish chapter 3 for Krüger\n") and "list" not in answers[2], answers
+
+
+@pytest.mark.parametrize("line, offered", [("todo abstract by sunday midnight", "todo: abstract by 2026-11-22 23:59"), ("todo abstract by midnight sunday", "todo: abstract by 2026-11-22 23:59"), ("todo abstract by midnight", "todo: abstract by 2026-11-19 23:59"), ("todo call at midnight on 31 december", "todo: call on 2026-12-31 23:59")])
+def test_midnight_is_offered_as_the_end_of_its_day(tmp_path, line, offered):
+    answers, files = play(tmp_path, {}, line)
+    assert f"“{offered}”" in answers[0] and not files, answers
+    answers, files = play(tmp_path / "yes", {}, line, "yes")
+    assert "23:59>" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("line", ["how many words did i write today", "how many people came today", "how many hours did i work this week"])
+def test_how_much_there_was_of_something_is_in_no_agenda(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO roof\nSCHEDULED: <2026-11-19 Thu>\n"}, line)
+    assert "didn't understand" in answer and "scheduled" not in answer, answer
+
+
+@pytest.mark.parametrize("line, said", [("todo pay tax by friday, rent on monday", "“todo: pay tax by friday; todo: rent on monday”"), ("todo write the programme by 1 dec, 2 pages", "“todo: write the programme, 2 pages by 1 dec”"), ("todo call the dentist tomorrow, not on friday", "Two days are named"),
+    ("write the programme by 1 dec", "“todo write the programme by 1 dec”"), ("no rehearsals until 10 january", "“pause rehearsals until 10 january”"), ("draft a letter", "language model")])
+def test_a_day_among_other_words_is_offered_and_not_lost(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO Rehearsal\nSCHEDULED: <2026-11-23 Mon 19:30 +1w>\n"}, line)
+    assert said in answer and list(files) == ["a.org"], answer
+
+
+def test_a_day_after_a_comma_is_still_that_of_the_task(tmp_path):
+    answers, files = play(tmp_path, {}, "todo meet Ana on friday, 20 november", "todo lunch on friday, at 12", "todo call Ana, Bob and Cid", "todo buy milk, bread and honey tomorrow")
+    assert files["inbox.org"] == ("* TODO meet Ana\nSCHEDULED: <2026-11-20 Fri>\n* TODO lunch\nSCHEDULED: <2026-11-20 Fri 12:00>\n* TODO call Ana, Bob and Cid\n"
+                                  "* TODO buy milk, bread and honey\nSCHEDULED: <2026-11-20 Fri>\n"), answers

@@ -124,7 +124,7 @@ _WHO = Regex(r"(?:who|which\s+\w{3,20})\s+(?:(?P<no>(?:has|have)(?:n['’]?t|\s+
              r"|(?:which|what)\s+\w{3,20}(?:\s+\w{3,20})?\s+(?:is|are)(?:\s+still)?(?P<no4>n['’]?t|\s+not)?(?:\s+(?:yet|already))?\s+(?P<what5>\w{3,20})(?:\s+yet)?", re.I)
 _CELL = Regex(r"(?:(?:what(?:['’]?s|\s+is|\s+are)|how\s+(?:much|many|big|high|large|long)\s+(?:is|are)|show(?:\s+me)?|was\s+ist|wie\s+(?:groß|hoch|lang)\s+ist)\s+)(?:the\s+|die\s+|der\s+|das\s+)?(?P<what>[\w-]{2,30})\s+(?:of|for|on|von|vom|für)\s+(?:the\s+|dem\s+)?(?P<who>[\w .-]{1,40})", re.I)
 _HOW_MUCH_IS = Regex(r"(?:and\s+)?how\s+much(?:\s+money)?\s+(?:is|are|was|has|have)(?:\s+(?:still|been|yet|already))*(?P<no>n['’]?t|\s+not)?(?:\s+(?:yet|been|already|still))*\s+(?P<no2>un)?(?P<what>(?:signed|confirmed|returned|answered|paid|pay|payed|settled|received|sent|booked))(?:\s+(?:yet|already|so\s+far|in\s+total|altogether))?(?:\s+(?:in|for|on)\s+(?P<place>.{1,60}))?"
-                      r"|(?:and\s+)?how\s+much(?:\s+money)?\s+(?:is|are)(?:\s+still)?(?P<no3>\s+(?:open|outstanding|owed|left\s+to\s+pay|to\s+be\s+paid|to\s+pay))(?:\s+(?:in|for|on)\s+(?P<place3>.{1,60}))?"
+                      r"|(?:and\s+)?how\s+much(?:\s+money)?\s+(?:is|are)(?:\s+still)?(?P<no3>\s+(?:open|outstanding|missing|owed|left\s+to\s+pay|to\s+be\s+paid|to\s+pay))(?:\s+(?:in|for|on)\s+(?P<place3>.{1,60}))?"
                       r"|(?:und\s+)?wie\s*viel\s+(?:ist|sind)(?:\s+(?:noch|schon|bereits))*(?P<no4>\s+nicht)?\s+(?P<what4>bezahlt|gezahlt)|(?:und\s+)?wie\s*viel\s+(?:ist|steht|sind)(?P<no5>(?:\s+noch)?\s+(?:offen|aus))", re.I)
 _PAID = ("paid", "bezahlt", "gezahlt")
 _SAME = {**dict.fromkeys((*_PAID, "pay", "payed"), _PAID), "sign": ("signed",), "confirm": ("confirmed",), "answer": ("answered",), "return": ("returned",)}
