@@ -1695,7 +1695,7 @@ def test_tags_at_the_end_of_a_task_below_a_heading_are_tags(tmp_path, line, writ
 def test_to_cancel_what_repeats_offers_to_skip_one_turn(tmp_path):
     gym = "* TODO Gym\nSCHEDULED: <2026-11-20 Fri 18:00 +1w>\n"
     answers, files = play(tmp_path, {"a.org": gym}, "cancel gym", "yes")
-    assert "pause gym until 2027-01-01" in answers[0] and "archive gym" in answers[0] and files["a.org"] == gym.replace("2026-11-20", "2026-11-27"), answers
+    assert "pause Gym until 2027-01-01" in answers[0] and "archive Gym" in answers[0] and files["a.org"] == gym.replace("2026-11-20", "2026-11-27"), answers
 
 
 @pytest.mark.parametrize("line, said", [("is it safe", "folder on this machine"), ("how do i get back what you changed", "“undo” in the chat"), ("did you delete anything", "I delete nothing"), ("where do you keep what i tell you", "go to the inbox"),
@@ -1747,3 +1747,19 @@ def test_a_day_after_a_comma_is_still_that_of_the_task(tmp_path):
     answers, files = play(tmp_path, {}, "todo meet Ana on friday, 20 november", "todo lunch on friday, at 12", "todo call Ana, Bob and Cid", "todo buy milk, bread and honey tomorrow")
     assert files["inbox.org"] == ("* TODO meet Ana\nSCHEDULED: <2026-11-20 Fri>\n* TODO lunch\nSCHEDULED: <2026-11-20 Fri 12:00>\n* TODO call Ana, Bob and Cid\n"
                                   "* TODO buy milk, bread and honey\nSCHEDULED: <2026-11-20 Fri>\n"), answers
+
+
+def test_how_long_something_takes_is_said_in_german(tmp_path):
+    hours, seen = [], "* TODO Tierarzt\nSCHEDULED: <2026-12-03 Thu 14:30>\n"
+    answers, files = play(tmp_path / "a", {"a.org": seen}, "zeig Tierarzt", "mach es 2 stunden lang")
+    hours.append(files["a.org"])
+    for n, line in enumerate(("mach es eine stunde länger", "mach es eine halbe stunde kürzer", "es dauert 45 minuten", "bis 16 uhr")):
+        more, files = play(tmp_path / str(n), {"a.org": seen.replace("14:30", "14:30-15:30")}, "verschiebe Tierarzt auf 15 Uhr", line)
+        hours.append(files["a.org"])
+    assert [text.split(" ")[-1].split(">")[0] for text in hours] == ["14:30-16:30", "15:00-17:00", "15:00-15:30", "15:00-15:45", "15:00-16:00"], (answers, hours)
+
+
+@pytest.mark.parametrize("line, said", [("was steht an", "Zahnarzt"), ("welches datum ist in 3 wochen", "Thursday 10 December 2026"), ("whats the date in 3 weeks", "Thursday 10 December 2026"), ("welcher tag ist der 24. dezember", "Thursday 24 December")])
+def test_further_everyday_questions(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, {"a.org": GERMAN.replace("2026-11-26", "2026-11-19")}, line)
+    assert said in answer, answer

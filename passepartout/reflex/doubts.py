@@ -257,7 +257,7 @@ def day_within(line: str, today: date) -> str | None:
         if colon and rest.strip() and 0 < len(said := words_of(head)) <= 4 and (read_when(said, today) or read_when(("on", *said), today)):
             return f"{rest.strip()} {head.strip()}"
         front, comma, behind = line.rpartition(", ")
-        if comma and behind.strip() and not split_when(f"x {behind}", today)[1] and (cut := split_when(front, today))[1] and cut[0] and front[len(cut[0]):].split()[0].lower() in _BEFORE_DAYS:
+        if comma and not split_when(f"x {behind}", today)[1] and (cut := split_when(front, today))[1] and front[len(cut[0]):].split()[0].lower() in _BEFORE_DAYS:
             return f"{cut[0]}, {behind.strip()} {front[len(cut[0]):].strip(' ,')}"
         for at in range(len(words) - 1, 1, -1):
             if words[at].lower() not in _TAILS: continue

@@ -233,7 +233,8 @@ def to_keep(request: Request, line: str) -> dict | None:
     if first and BY_WORD.get(first[0]) is _SENDING and (done := _IS_DONE.fullmatch(request.plain)): return decline(f"Did you mean “done {done[1]}”? Say “yes”, and I'll do it.")
     if first and BY_WORD.get(first[0]) is _SENDING and len(request.words) > 2 and not set(request.text) & set('?"“”;\n') and len(request.text) <= 150 and not request.favour:
         return decline(f"I can't send anything to anybody, but I can note it for you. Did you mean “todo {request.text.strip().rstrip('.!')}”? Say “yes”, and I'll do it.")
-    if first and BY_WORD.get(first[0]) is THINKING and first[0] not in ("why", "explain") and not set(request.text) & set('?"“”;\n') and len(request.text) <= 150 and split_when(request.text.strip().rstrip(".!"), request.today)[1]:
+    noted = first and BY_WORD.get(first[0]) is THINKING and first[0] not in ("why", "explain") and not set(request.text) & set('?"“”;\n') and len(request.text) <= 150
+    if noted and split_when(request.text.strip().rstrip(".!"), request.today)[1]:
         return decline(f"I write no text, but I can note it for you. Did you mean “todo {request.text.strip().rstrip('.!')}”? Say “yes”, and I'll do it.")
     return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD and request.words[:2] != ("set", "up") else None
 
