@@ -1701,4 +1701,71 @@ def test_tags_at_the_end_of_a_task_below_a_heading_are_tags(tmp_path, line, writ
 def test_to_cancel_what_repeats_offers_to_skip_one_turn(tmp_path):
     gym = "* TODO Gym\nSCHEDULED: <2026-11-20 Fri 18:00 +1w>\n"
     answers, files = play(tmp_path, {"a.org": gym}, "cancel gym", "yes")
-    assert "pause gym until 2027-01-01" in answers[0] and "archive gym" in answers[0] and files["a.org"] == gym.replace("2026-11-20", "2026-11-27"), answers
+    assert "pause Gym until 2027-01-01" in answers[0] and "archive Gym" in answers[0] and files["a.org"] == gym.replace("2026-11-20", "2026-11-27"), answers
+
+
+@pytest.mark.parametrize("line, said", [("is it safe", "folder on this machine"), ("how do i get back what you changed", "“undo” in the chat"), ("did you delete anything", "I delete nothing"), ("where do you keep what i tell you", "go to the inbox"),
+    ("actually forget it", "/undo takes back"), ("wich tasks are overdue", "Nothing is overdue"), ("make it an hour longer", "which one “it” is"), ("make it louder", "which one “it” is")])
+def test_what_is_asked_of_the_program_itself(tmp_path, line, said):
+    notes = {"a.org": "* TODO roof\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert said in answer and files == notes, answer
+
+
+@pytest.mark.parametrize("offered, meant, day", [("prune the roses on 1 march", "no, i meant 2 march", "2027-03-02 Tue"), ("prune the roses tuesday next week", "no, wednesday", "2026-11-25 Wed"), ("prune the roses tomorrow", "sorry, i mean friday next week", "2026-11-27 Fri")])
+def test_a_day_that_corrects_an_offer_takes_the_place_of_its_day(tmp_path, offered, meant, day):
+    answers, files = play(tmp_path, {}, offered, meant)
+    assert answers[0].startswith("I didn't understand that. Did you mean “todo ") and files["inbox.org"] == f"* TODO prune the roses\nSCHEDULED: <{day}>\n", answers
+
+
+def test_two_hours_after_a_day_may_have_a_to_between_them(tmp_path):
+    answers, files = play(tmp_path, {}, "garden saturday 10 to 12", "todo score 10 to 12", "buy a present by 28 nov")
+    assert files["inbox.org"] == "* TODO garden\nSCHEDULED: <2026-11-21 Sat 10:00-12:00>\n* TODO score 10 to 12\n" and "On a list" not in answers[2], answers
+
+
+def test_what_is_important_is_not_finished_by_its_first_word(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO finish chapter 3 for Krüger\n* Shopping list\n- [ ] milk\n"}, "finish chapter 3 is urgent", "note for today: 1.800 words", "buy a gift by friday")
+    assert files["a.org"].startswith("* TODO [#A] finish chapter 3 for Krüger\n") and "list" not in answers[2], answers
+
+
+@pytest.mark.parametrize("line, offered", [("todo abstract by sunday midnight", "todo: abstract by 2026-11-22 23:59"), ("todo abstract by midnight sunday", "todo: abstract by 2026-11-22 23:59"), ("todo abstract by midnight", "todo: abstract by 2026-11-19 23:59"), ("todo call at midnight on 31 december", "todo: call on 2026-12-31 23:59")])
+def test_midnight_is_offered_as_the_end_of_its_day(tmp_path, line, offered):
+    answers, files = play(tmp_path, {}, line)
+    assert f"“{offered}”" in answers[0] and not files, answers
+    answers, files = play(tmp_path / "yes", {}, line, "yes")
+    assert "23:59>" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("line", ["how many words did i write today", "how many people came today", "how many hours did i work this week"])
+def test_how_much_there_was_of_something_is_in_no_agenda(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO roof\nSCHEDULED: <2026-11-19 Thu>\n"}, line)
+    assert "didn't understand" in answer and "scheduled" not in answer, answer
+
+
+@pytest.mark.parametrize("line, said", [("todo pay tax by friday, rent on monday", "“todo: pay tax by friday; todo: rent on monday”"), ("todo write the programme by 1 dec, 2 pages", "“todo: write the programme, 2 pages by 1 dec”"), ("todo call the dentist tomorrow, not on friday", "Two days are named"),
+    ("write the programme by 1 dec", "“todo write the programme by 1 dec”"), ("no rehearsals until 10 january", "“pause rehearsals until 10 january”"), ("draft a letter", "language model")])
+def test_a_day_among_other_words_is_offered_and_not_lost(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO Rehearsal\nSCHEDULED: <2026-11-23 Mon 19:30 +1w>\n"}, line)
+    assert said in answer and list(files) == ["a.org"], answer
+
+
+def test_a_day_after_a_comma_is_still_that_of_the_task(tmp_path):
+    answers, files = play(tmp_path, {}, "todo meet Ana on friday, 20 november", "todo lunch on friday, at 12", "todo call Ana, Bob and Cid", "todo buy milk, bread and honey tomorrow")
+    assert files["inbox.org"] == ("* TODO meet Ana\nSCHEDULED: <2026-11-20 Fri>\n* TODO lunch\nSCHEDULED: <2026-11-20 Fri 12:00>\n* TODO call Ana, Bob and Cid\n"
+                                  "* TODO buy milk, bread and honey\nSCHEDULED: <2026-11-20 Fri>\n"), answers
+
+
+def test_how_long_something_takes_is_said_in_german(tmp_path):
+    hours, seen = [], "* TODO Tierarzt\nSCHEDULED: <2026-12-03 Thu 14:30>\n"
+    answers, files = play(tmp_path / "a", {"a.org": seen}, "zeig Tierarzt", "mach es 2 stunden lang")
+    hours.append(files["a.org"])
+    for n, line in enumerate(("mach es eine stunde länger", "mach es eine halbe stunde kürzer", "es dauert 45 minuten", "bis 16 uhr")):
+        more, files = play(tmp_path / str(n), {"a.org": seen.replace("14:30", "14:30-15:30")}, "verschiebe Tierarzt auf 15 Uhr", line)
+        hours.append(files["a.org"])
+    assert [text.split(" ")[-1].split(">")[0] for text in hours] == ["14:30-16:30", "15:00-17:00", "15:00-15:30", "15:00-15:45", "15:00-16:00"], (answers, hours)
+
+
+@pytest.mark.parametrize("line, said", [("was steht an", "Zahnarzt"), ("welches datum ist in 3 wochen", "Thursday 10 December 2026"), ("whats the date in 3 weeks", "Thursday 10 December 2026"), ("welcher tag ist der 24. dezember", "Thursday 24 December")])
+def test_further_everyday_questions(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, {"a.org": GERMAN.replace("2026-11-26", "2026-11-19")}, line)
+    assert said in answer, answer

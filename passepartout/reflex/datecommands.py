@@ -83,7 +83,7 @@ _LONG = (r"(?:half\s+an\s+hour|(?:a\s+|three\s+)?quarters?\s+of\s+an\s+hour|an\s
          r"|(?:\d{1,3}(?:[.,]\d)?|an?|one|two|three|four|five|six|seven|eight|ten|fifteen|twenty|thirty|forty-five|ninety)(?:\s+and\s+a\s+half)?\s?(?:hours?|hrs?|minutes?|mins?)(?:\s+(?:and\s+)?\d{1,2}\s?(?:minutes?|mins?))?)")
 _LASTS = Regex(rf"(?:make|let|have)\s+(?P<what>.{{1,120}}?)\s+(?:(?:take|last|for)\s+)?(?P<long>{_LONG})(?:\s+long)?|(?P<it>it|that|this)(?:['’]ll|\s+will|\s+should)?\s+(?:takes?|lasts?)\s+(?P<its>{_LONG})", re.I)
 _LONGER = Regex(rf"(?:(?:make|let)\s+(?P<what>.{{1,120}}?)\s+)?(?:(?:last|take|go\s+on)\s+)?(?:by\s+)?(?P<long>{_LONG})\s+(?P<way>longer|shorter|more|less)|(?P<verb>extend|lengthen|prolong|shorten)\s+(?P<named>.{{1,120}}?)\s+(?:by|for)\s+(?P<by>{_LONG})", re.I)
-_ENDS = Regex(r"(?:(?:make|let)\s+(?P<what>.{1,120}?)\s+(?:(?:last|end|go\s+on|run)\s+)?(?:until|till|at)|(?P<it>it|that|this)\s+(?:ends?|lasts?|goes\s+on)\s+(?:until|till|at)|(?:until|till))\s+(?P<hour>\d{1,2}(?:[:.h]\d\d)?(?:\s?[ap]m)?(?:\s(?:o'?clock|uhr))?|noon)", re.I)
+_ENDS = Regex(r"(?:(?:make|let)\s+(?P<what>.{1,120}?)\s+(?:(?:last|end|go\s+on|run)\s+)?(?:until|till|at)|(?P<it>it|that|this)\s+(?:ends?|lasts?|goes\s+on)\s+(?:until|till|at)|(?:until|till|bis))\s+(?P<hour>\d{1,2}(?:[:.h]\d\d)?(?:\s?[ap]m)?(?:\s(?:o'?clock|uhr))?|noon)", re.I)
 _IN_WORDS = dict(zip("an one two three four five six seven eight ten fifteen twenty thirty forty-five ninety".split(), (1, 1, 2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 30, 45, 90)))
 
 def minutes_in(text: str) -> int:

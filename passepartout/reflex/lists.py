@@ -23,6 +23,7 @@ from .offers import EITHER, TODO_OR_NOTE, words_kept
 from .reasons import cannot
 from .sequences import each_item
 from .statecalls import items_of
+from .whens import split_when
 from ..targets import COUNTER, MOST_PLACES, NODES, Place, own_title, places_of, read_places
 
 # %% ../../nbs/reflex/lists.ipynb #58d35e4a
@@ -156,7 +157,7 @@ def or_a_list(request: Request, around: Surroundings) -> dict | None:
     if asked and (to := _TO_WHICH.match(asked["payload"].get("text", ""))): return that_list(to[1], asked, around, request.today)
     if not asked or not asked["payload"].get("text", "").startswith(f"{EITHER} Say") or request.words[0] not in ("add", "put", "buy", "get") or len(request.words) < 2: return asked
     lists = with_fallback(lambda around: lists_in(around, request.today), around)
-    if not isinstance(lists, list) or not lists or ":" in (what := words_kept(request)[:80]): return asked
+    if not isinstance(lists, list) or not lists or ":" in (what := words_kept(request)[:80]) or split_when(what, request.today)[1]: return asked
     named, what = next((title for title in lists if _SHOPPING.search(title)), lists[0]), re.sub(r"^(?:buy|get|pick\s+up)\s+(?=\S)", "", what, flags=re.I)
     each = " With commas between them, each is a line of its own." if re.fullmatch(r"\w+ (?:\w+ )+(?:and|und) \w+", what) else ""
     return decline(f"{asked['payload']['text']} On a list it is: add {what} to the {named}.{each}")

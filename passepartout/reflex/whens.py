@@ -89,7 +89,7 @@ def read_hours(words, early: bool = False) -> tuple[time, time | None] | None:
     found = _TIMES.fullmatch(" ".join(words[bool(lead):]))
     if not found or (found[3] == "and") != (lead == "between"): return None
     first, half, sign, last, other = found.groups()
-    if not (lead or half or other or ":" in first + last) and not (sign in "-–" and first.isdigit() and last.isdigit()
+    if not (lead or half or other or ":" in first + last) and not (sign in ("-", "–", "to", "till", "until") and first.isdigit() and last.isdigit()
             and 7 <= int(first) < int(last) <= 24):
         return None
     begin, end = (meant(read_time(("at", figures + (mark or ""))), figures, mark or "")
