@@ -425,6 +425,8 @@ def test_a_module_whose_names_are_not_in_the_index_is_told_while_its_page_is_ope
     pair.edit_twin("def double(x)", "def twice(x)"); pair.edit_twin("`double`", "`twice`"); pair.edit_twin("double(21)", "twice(21)")
     pair.run("one", "demo")
     assert "note: passepartout/demo.py has other names than passepartout/_modidx.py: run python tools/nb.py export" in capsys.readouterr().out
+    said = pair.refuses("check")
+    assert said == "do what is said above" and "run python tools/nb.py export" in capsys.readouterr().out, "building everything takes minutes, and is not what is missing"
 
 
 @pytest.mark.slow

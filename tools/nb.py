@@ -707,6 +707,7 @@ def main(*args):
     else:
         drift = list(check() if verb == "check" else stale(pairs))
         for line in drift: print(line)
+        if all(": run python " in line for line in drift) and drift: raise Drift("do what is said above")
         if drift: raise Drift("mend what is named above, then run: python tools/nb.py build")
 
 
