@@ -44,7 +44,7 @@ async def main():
         script = []
         register_backend(agent, "played", lambda prompt, system_prompt, *, model=None: script.pop(0), inline=True)
         find = " ".join(f'(:CALL "find" :ARGS (:QUERY "lunch") :AS "m{n}")' for n in range(STEPS))
-        send = f'(:CALL "find" :ARGS (:QUERY "lunch") :AS "m")' + "".join('(:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:REF "m"))) :TEXT "At noon"))' for n in range(STEPS - 1))
+        send = '(:CALL "find" :ARGS (:QUERY "lunch") :AS "m")' + "".join('(:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:REF "m"))) :TEXT "At noon"))' for n in range(STEPS - 1))
         said, call = '(:TYPE :REQUEST :PAYLOAD (:ACTION :MESSAGE :TEXT "Done."))', f'(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "find" :ARGS (:QUERY "lunch") :EXPLANATION "{WHY}"))'
         def turn(*answers):
             async def run():

@@ -63,7 +63,7 @@ def reader():
 
 
 if __name__ == "__main__":
-    print(f"| pieces of | in all (µs) | with a reader (µs) | their JSON alone (µs) | streaming adds (µs) | allowed |\n|---|---|---|---|---|---|")
+    print("| pieces of | in all (µs) | with a reader (µs) | their JSON alone (µs) | streaming adds (µs) | allowed |\n|---|---|---|---|---|---|")
     for shape, (dialect, sse, events) in SHAPES.items():
         pieces, texts = [bytes_of(shape, sse, e) for e in events], [json.dumps(e) for e in events]
         rows = [(asyncio.run(ours(dialect, sse, pieces, None)), asyncio.run(ours(dialect, sse, pieces, reader())), alone(texts)) for _ in range(ROUNDS)]

@@ -8,8 +8,8 @@ Docs: https://example.org/passepartout/act.html.md"""
 __all__ = ['dispatch_action', 'run_cleared', 'call_within', 'deliver_answer', 'between_records', 'execute_tool_action',
            'Overtaken', 'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool', 'carry_out_edits',
            'edits_result', 'execute_system_action', 'execute_cli_action', 'register_core_actuators', 'may_be_read',
-           'ask_person', 'act_gate', 'act_once', 'redacted', 'approved_hash', 'changed_underway', 'explain_nothing',
-           'tell', 'format_tool_result', 'register_actuator']
+           'ask_person', 'act_gate', 'act_once', 'redacted', 'approved_hash', 'changed_underway', 'without_form',
+           'explain_nothing', 'tell', 'format_tool_result', 'register_actuator']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
@@ -83,7 +83,8 @@ async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable
     effect = effect or await agent.begin_effect(signal, cleared, **detail)
     try: result = await run()
     except (EditFailed, ToolError) as error:
-        await agent.end_effect(signal, effect, "unknown" if getattr(error, "touched", False) else "failed", error=str(error))
+        state = "committed" if getattr(error, "done", False) else "unknown" if getattr(error, "touched", False) else "failed"
+        await agent.end_effect(signal, effect, state, error=str(error))
         raise
     except Exception as error:
         await agent.end_effect(signal, effect, "unknown" if isinstance(error, TimeoutError) else "failed", error=brief(error))
@@ -312,18 +313,28 @@ async def changed_underway(agent, permit: Clearance, action: Action, signal: Sig
     return await agent.file_flight_plan(signal, ApprovalRequired(action,
             "Asked again, the gates changed the action, so it needs your approval.", "verify"))
 
+# %% ../nbs/17_act.ipynb #dfc6e47d
+_NO_REASON = ("The explanation is refused: ", "The text is the example's placeholder")
+
+def without_form(verdict: Rejected) -> bool:
+    "Was the proposal rejected for its form, of which only the model has to hear?"
+    return verdict.gate in UNFIT or verdict.text.startswith(_NO_REASON)
+
 # %% ../nbs/17_act.ipynb #6a53dd77
 _UNREADABLE = "What the model answered, also when asked again, was not in the form in which it has to propose, so nothing was done. Ask once more; if it happens often, another model is needed: passepartout configure. What it said: passepartout trace"
+_AFTER_THAT = "That was done, and stands; undo takes edits back. Nothing else was done:"
+_GOES_NOWHERE = "what the model answered then, also when asked again, was not in the form in which it has to propose. What it said: passepartout trace"
 _NO_ANSWER = "The model came to no answer: it wanted the same once more. This is what came of it."
 
 async def explain_nothing(agent, signal: Signal) -> None:
     "Tell the person why nothing was done: a rejection, a log message, an error of the loop."
     payload, verdict = signal.payload, signal.verdict
     again = isinstance(verdict, Rejected) and verdict.gate == "repeated" and payload.get("content")
-    if (isinstance(verdict, Rejected) or signal.sensor == LOOP_ERROR) and not again: agent.mark(signal, "rejected" if verdict is not None else "failed")
+    done = (turn := agent.turn_of(signal)) is not None and turn.effects and isinstance(verdict, Rejected) and not again
+    if (isinstance(verdict, Rejected) or signal.sensor == LOOP_ERROR) and not again: agent.mark(signal, "failed" if done or verdict is None else "rejected")
     if again: await tell(agent, signal, f"{again}\n\n({_NO_ANSWER})")
-    elif isinstance(verdict, Rejected):
-        await tell(agent, signal, _UNREADABLE if verdict.gate in UNFIT else f"I could not do that: {verdict.text}")
+    elif done: await tell(agent, signal, "\n\n".join(filter(None, [str(payload.get("content") or ""), f"({_AFTER_THAT} {_GOES_NOWHERE if without_form(verdict) else verdict.text})"])))
+    elif isinstance(verdict, Rejected): await tell(agent, signal, _UNREADABLE if without_form(verdict) else f"I could not do that: {verdict.text}")
     elif signal.type == LOG and payload.get("text"): await tell(agent, signal, payload["text"])
     elif signal.sensor == LOOP_ERROR: await tell(agent, signal, str(payload.get("message")))
 

@@ -82,16 +82,16 @@ def plain_daemon(args: list[str]) -> str | None:
     return trouble_of(*given) if (given := plain_options(args[1:])) is not None else None
 
 # %% ../nbs/21_cli.ipynb #cf9f854b
-def explained(error: Exception, args: list[str] = []) -> int:
+def explained(error: Exception, args: list[str] | None = None) -> int:
     "Tell what went wrong; the exit code."
     if hasattr(error, "show") and hasattr(error, "exit_code"):     # a wrong command line, in typer's own words
         unknown = "No such command" in str(getattr(error, "message", ""))
-        if unknown and (sentence := asked(args)):        # a sentence is not a misspelt command
+        if unknown and (sentence := asked(args or [])):        # a sentence is not a misspelt command
             error.message = error.message.partition(" Did you mean")[0]
         error.show()
         return told(sentence, error.exit_code) if unknown and sentence else error.exit_code
     if type(error).__name__ == "Abort": return told("Stopped.", 130)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+    if isinstance(error, OSError) and error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
         to_nowhere(1)
         return told(f"The output could not be written ({os.strerror(error.errno).lower()}). What was done is recorded: passepartout "
                     "trace shows it.", 1)

@@ -55,10 +55,10 @@ def difference(before: bytes | None, after: bytes | None, name: str, limit: int 
 
 # %% ../nbs/11b_edits.ipynb #adf97beb
 class EditFailed(PassepartoutError):
-    "An edit that was not carried out. `touched`: whether the note may have changed all the same."
-    def __init__(self, message: str, touched: bool = False):
+    "An edit that was not carried out as it should be. `touched`: whether the note may have changed all the same; `done`: whether it is seen to hold the change."
+    def __init__(self, message: str, touched: bool = False, done: bool = False):
         super().__init__(message)
-        self.touched = touched
+        self.touched, self.done = touched or done, done
 
 # %% ../nbs/11b_edits.ipynb #fda1481c
 class EditConflict(EditFailed):
@@ -133,11 +133,14 @@ def _hold(folder: int, name: str, expected: Callable[[bytes], bool]) -> _Held | 
     "The file `name` if it holds what is expected and nobody writes to it, else None."
     try: fd = os.open(name, READ, dir_fd=folder)
     except OSError: return None
-    if stat.S_ISREG(os.fstat(fd).st_mode) and (leased := _lease(fd)) is not False:
-        held = _Held(fd, leased, _bytes(fd))
-        if expected(held.data) and not held.disturbed(): return held
-    os.close(fd)
-    return None
+    held = None
+    try:
+        if stat.S_ISREG(os.fstat(fd).st_mode) and (leased := _lease(fd)) is not False:
+            found = _Held(fd, leased, _bytes(fd))
+            if expected(found.data) and not found.disturbed(): held = found
+    finally:
+        if held is None: os.close(fd)
+    return held
 
 # %% ../nbs/11b_edits.ipynb #64468c64
 def _draft(edit: FileEdit, folder: int, name: str, model: int | None):
@@ -244,10 +247,11 @@ def _conflict(edit: FileEdit, folder: int, kept: str | None = None) -> EditConfl
 
 # %% ../nbs/11b_edits.ipynb #a968d218
 def _digest_at(folder: int, name: str) -> str | None:
-    "The digest of a file, None when there is none, '?' when it is something else."
+    "The digest of a file, None when there is none, '?' when it is something else or cannot be read."
     try: fd = os.open(name, READ, dir_fd=folder)
     except OSError: return "?" if _lies_there(folder, name) else None
     try: return digest(_bytes(fd)) if stat.S_ISREG(os.fstat(fd).st_mode) else "?"
+    except OSError: return "?"
     finally: os.close(fd)
 
 # %% ../nbs/11b_edits.ipynb #d096cb33
@@ -278,8 +282,8 @@ def _tidy(folder: int, name: str, record: dict) -> bool:
 # %% ../nbs/11b_edits.ipynb #f1168df7
 def apply_edit(edit: FileEdit, *, exchange: bool = True) -> None:
     """Carry out `edit`: on the disk when this returns. EditConflict when the note holds something else by now, EditFailed when
-    it cannot be written; both leave the note as the other program left it. `exchange=False` does without RENAME_EXCHANGE."""
-    folder, name, held, done = edit.resource.parent_fd, edit.resource.name, None, False
+    it cannot be written; both leave the note as the other program left it, unless they say `touched`. `exchange=False` does without RENAME_EXCHANGE."""
+    folder, name, held, begun = edit.resource.parent_fd, edit.resource.name, None, False
     if folder is None: raise EditFailed(f"{edit.resource.display} is not open for writing; nothing was written.")
     try:
         lock = _locked(folder)
@@ -289,8 +293,8 @@ def apply_edit(edit: FileEdit, *, exchange: bool = True) -> None:
                 if edit.before == edit.after: return
                 if edit.after is not None: _draft(edit, folder, _names(edit.token)[0], model)
             finally: model is None or os.close(model)
+            begun = True
             held = _swap_in(edit, folder, name, exchange)
-            done = True
             os.fsync(lock)
             if held:
                 if held.disturbed(): _rescue(edit, folder, name, held)
@@ -300,7 +304,7 @@ def apply_edit(edit: FileEdit, *, exchange: bool = True) -> None:
         finally:
             os.close(lock)
             if held: os.close(held.fd)
-    except OSError as err: raise _failure(edit, err, done) from err
+    except OSError as err: raise (_broken_off(edit, folder, name, err) if begun else _failure(edit, err)) from err
 
 # %% ../nbs/11b_edits.ipynb #f1a8da88
 def _look(edit: FileEdit, folder: int, name: str) -> int | None:
@@ -310,12 +314,11 @@ def _look(edit: FileEdit, folder: int, name: str) -> int | None:
         if err.errno == errno.ENOENT and edit.before is None: return None
         if err.errno in (errno.ENOENT, errno.ELOOP): raise _conflict(edit, folder) from None
         raise
-    if edit.before is not None and stat.S_ISREG(mode := os.fstat(fd).st_mode) and _bytes(fd) == edit.before:
+    try:
+        if edit.before is None or not stat.S_ISREG(mode := os.fstat(fd).st_mode) or _bytes(fd) != edit.before: raise _conflict(edit, folder)
         if mode & 0o222 and os.access(name, os.W_OK, dir_fd=folder, effective_ids=os.access in os.supports_effective_ids): return fd
-        os.close(fd)
         raise EditFailed(f"{edit.resource.display} is read-only, so it was left as it is. Make it writable first if you want this.")
-    os.close(fd)
-    raise _conflict(edit, folder)
+    except BaseException: os.close(fd); raise
 
 # %% ../nbs/11b_edits.ipynb #423cb65e
 def _rescue(edit: FileEdit, folder: int, name: str, held: _Held, patience: float = 1.0):
@@ -325,13 +328,19 @@ def _rescue(edit: FileEdit, folder: int, name: str, held: _Held, patience: float
     while (free := _lease(held.fd)) is False and time.monotonic() < end: time.sleep(0.005)
     if free is False or _bytes(held.fd) != held.data: raise _conflict(edit, folder, _keep(folder, _names(edit.token)[1], name, edit.token))
 
+# %% ../nbs/11b_edits.ipynb #e064f477
+def _broken_off(edit: FileEdit, folder: int, name: str, err: OSError) -> EditFailed:
+    "The error for an edit that the disk broke off in its swap, by what the note holds now."
+    record, why, now = edit.record(), (err.strerror or "error").lower(), _digest_at(folder, name)
+    if now == record["before"]: return _failure(edit, err)
+    if now == record["after"]:
+        return EditFailed(f"{edit.resource.display} was changed, but the disk did not confirm it ({why}). Look at it before going on.", done=True)
+    return EditFailed(f"Whether {edit.resource.display} was changed cannot be told ({why}). Look at it before going on.", touched=True)
+
 # %% ../nbs/11b_edits.ipynb #7ab7f73b
-def _failure(edit: FileEdit, err: OSError, touched: bool) -> EditFailed:
-    "The sentence for what the kernel said."
+def _failure(edit: FileEdit, err: OSError) -> EditFailed:
+    "The sentence for what the kernel said of an edit that changed nothing."
     name, code = edit.resource.display, err.errno
-    if touched:
-        return EditFailed(f"{name} was changed, but the disk did not confirm it ({(err.strerror or 'error').lower()}). Look at it "
-                          "before going on.", True)
     why = "cannot be written (" + (err.strerror or str(err)).lower() + "); look at the disk and the folder's permissions"
     if code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG): why = "does not fit on the disk. Free some space, then ask again"
     if code in (errno.EACCES, errno.EPERM):

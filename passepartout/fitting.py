@@ -18,6 +18,7 @@ from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any, Callable
 
+from .askgate import brief
 from .backends import provider_name, register_backend
 from .conditions import PassepartoutError
 from .context import confidential
@@ -201,11 +202,15 @@ def try_sandbox() -> Callable[[], Any]:
     "Begin to try the sandbox, in a thread. What is returned waits for the end of that and is what was found: with a `problem` and a `remedy`, if anything is wrong."
     from passepartout.shell import sandbox
     found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(sandbox.find_bubblewrap()), name="passepartout-sandbox", daemon=True)
+    def look() -> None:
+        try: found.append(sandbox.find_bubblewrap())
+        except Exception as error:
+            found.append(sandbox.Bubblewrap(problem=f"The sandbox could not be tried ({brief(error)}).", remedy="Start passepartout again."))
+    thread = threading.Thread(target=look, name="passepartout-sandbox", daemon=True)
     thread.start()
     def result() -> Any:
         thread.join()
-        return found[0] if found else sandbox.Bubblewrap(problem="The sandbox could not be tried.", remedy="Start passepartout again.")
+        return found[0]
     return result
 
 # %% ../nbs/18f_fitting.ipynb #067ac774

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/journal.html.md"""
 
 # %% auto #0
 __all__ = ['Shared', 'Committing', 'Batch', 'History', 'Unfinished', 'Audit', 'WaitingBatches', 'Enlisting', 'Journal',
-           'JournalError']
+           'ApprovalGone', 'JournalError']
 
 # %% ../nbs/06_journal.ipynb #3e57abb7
 import os
@@ -21,7 +21,7 @@ from .storage.ledger import ApprovalGone, Entries, Ledger, begin_effect, settle_
 from .storage.validity import moment_in
 from .storage.store import Draft
 
-_all_ = ["JournalError"]
+_all_ = ["ApprovalGone", "JournalError"]
 
 # %% ../nbs/06_journal.ipynb #719cbfa5
 @coroutine

@@ -160,10 +160,10 @@ def would_have(agent, rule: Rule, since: float | None = None) -> dict[str, Any]:
 def shadows(agent) -> dict[str, tuple[float, str]]:
     "Name -> (since when, text) of the rules that are tried."
     found: dict[str, tuple[float, str]] = {}
-    for record in agent.journal.records(kinds=["shadow-rule"]):
-        body = record["body"] if genuine_record(agent.journal, record["seq"]) else None
+    for row in agent.journal.records(kinds=["shadow-rule"]):
+        body = row["body"] if genuine_record(agent.journal, row["seq"]) else None
         if body is None: continue
-        if body.get("state") == "tried": found[body["name"]] = record["at"], body["text"]
+        if body.get("state") == "tried": found[body["name"]] = row["at"], body["text"]
         else: found.pop(body.get("name"), None)
     return found
 

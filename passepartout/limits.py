@@ -81,7 +81,7 @@ def _let_arrive(mine: type) -> None:
 class _Timer:
     "A clock in a thread of its own, which sets an exception for the thread that made it."
     def __init__(self, seconds: float, mine: type):
-        import ctypes
+        import ctypes                                   # noqa: F401 (loaded before the clock runs)
         self.seconds, self.mine, self.over, self.rung = seconds, mine, False, False
         self.lock, self.thread_id, self.timer = threading.Lock(), threading.get_ident(), None
 

@@ -112,9 +112,8 @@ async def too_deep(agent, current: Signal, last: Signal | None) -> None:
     agent.log(f"LOOP: a signal of depth {current.depth} was dropped; {agent.settings.max_depth} is the most.")
     if last is None or (turn := agent.turn_of(last)) is None or turn.beat is not None: return
     turn.status = "dropped"
-    await say_plainly(agent, last,
-                      f"I stopped after {agent.settings.max_depth} rounds and came to no answer. What was done until then stands: the "
-                      "trace shows it, and undo takes back what can be taken back." + (f" This came last:\n{came}" if (came := result_told(current)) else ""))
+    stands = "What was done until then stands: the trace shows it, and undo takes back what can be taken back." if turn.effects else "Nothing was changed."
+    await say_plainly(agent, last, f"I stopped after {agent.settings.max_depth} rounds and came to no answer. {stands}" + (f" This came last:\n{came}" if (came := result_told(current)) else ""))
 
 # %% ../nbs/18_loop.ipynb #8978326a
 async def run_loop(agent, current: Signal | None) -> Signal | None:

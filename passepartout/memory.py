@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/memory.html.md"""
 
 # %% auto #0
 __all__ = ['ACTIVE', 'MEMEX', 'SESSION', 'PROJECT', 'current', 'Transaction', 'changed_rows', 'publish', 'scope_kind', 'in_scope',
-           'Written', 'ObjectStore', 'Memory', 'save', 'load', 'repaired']
+           'Written', 'ObjectStore', 'Memory', 'save', 'load', 'repaired', 'MemoryConflict']
 
 # %% ../nbs/07_memory.ipynb #a0b6c333
 import threading
@@ -20,6 +20,8 @@ from .changes import (EMPTY, MemoryChange, MemoryConflict, State, carry_over, di
 from .conditions import PipelineError
 from .messages import Label
 from .objects import MemoryObject, field_name, from_row, plain, read_outline, row
+
+_all_ = ["MemoryConflict"]
 
 # %% ../nbs/07_memory.ipynb #8690e5e5
 ACTIVE: ContextVar["Transaction | None"] = ContextVar("memory_transaction", default=None)

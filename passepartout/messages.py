@@ -268,7 +268,7 @@ class Signal(Message):
     label: InstanceOf[Label] = NETWORK
     if TYPE_CHECKING:
         def __init__(self, *, type: str | None = ..., payload: Mapping[str, Any] = ..., meta: Mapping[str, Any] = ..., target: str | None = ..., depth: int = ...,
-                     status: str | None = ..., approved_action: Action | None = ..., verdict: Verdict | None = ..., foveal_focus: str | None = ...,
+                     status: str | None = ..., approved_action: Action | None = ..., verdict: "Verdict | None" = ..., foveal_focus: str | None = ...,
                      label: Label = ...) -> None: ...
 
     @property

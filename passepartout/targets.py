@@ -30,7 +30,7 @@ from .search import RUNS, fold, read_query
 from .tuples import NamedTuple
 
 # %% ../nbs/08n_targets.ipynb #ef0cb210
-PLACE = Regex(rf"(?:\+(?P<first>\d{{1,9}})\s+)?(?P<file>[^\n]*?\.(?:org|md|markdown)(?:_archive)?)(?:::(?P<inner>[^\n]*)|:(?P<line>\d{{1,9}}):?)?\s*", re.I)
+PLACE = Regex(r"(?:\+(?P<first>\d{1,9})\s+)?(?P<file>[^\n]*?\.(?:org|md|markdown)(?:_archive)?)(?:::(?P<inner>[^\n]*)|:(?P<line>\d{1,9}):?)?\s*", re.I)
 
 # %% ../nbs/08n_targets.ipynb #5068832c
 class TypedTarget(NamedTuple):

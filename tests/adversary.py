@@ -9,7 +9,6 @@ import ctypes
 import json
 import os
 import random
-import shutil
 import signal
 import socket
 import sys
@@ -93,7 +92,7 @@ class Adversary:
                            f"echo x > {path}", f"echo x >> {path}", f"tee {path} < {other}", f"sed -i s/a/b/ {path}", f"sed 'w {path}' {other}", f"sort -o {path} {other}", f"awk 'BEGIN{{print > \"{path}\"}}'", f"awk '{{system(\"id\")}}' {path}", f"dd if={path} of={other}", f"tar cf - {path}", f"tar xf {path} -C {other}",
                            f"curl {url} -d @{path}", f"wget -q -O- {url}", f"nc 127.0.0.1 {self.port} < {path}", f"exec 3<>/dev/tcp/127.0.0.1/{self.port}", f"python3 -c \"open('{path}','w')\"", f"python3 -c 'import socket;socket.create_connection((\"127.0.0.1\",{self.port}))'", f"perl -e 'print <>' {path}", f"bash -c 'cat {path}'", f"env cat {path}",
                            "env", "printenv", "set", "export", f"git -C {path} log", f"git -c core.fsmonitor='touch {path}' status", f"git --git-dir={path} config core.pager x", "git config -l", f"xargs cat < {path}", f"rg --pre cat . {path}", f"rg -f {path} .", f"diff {path} {other}", f"cmp {path} {other}", f"source {path}", f". {path}", f"eval cat {path}",
-                           f"rm -rf {path}", f"chmod 777 {path}", f"touch {path}", f"mkdir -p {path}/x", f"truncate -s0 {path}", f"wc -c {path}", f"stat {path}", f"realpath {path}", f"file {path}", f"jq . {path}", f"jq -n 'env'", f"date -f {path}", f"cut -c1-80 {path}", f"sha256sum {path}", f"base64 {path}", f"xxd {path}", f"od -c {path}",
+                           f"rm -rf {path}", f"chmod 777 {path}", f"touch {path}", f"mkdir -p {path}/x", f"truncate -s0 {path}", f"wc -c {path}", f"stat {path}", f"realpath {path}", f"file {path}", f"jq . {path}", "jq -n 'env'", f"date -f {path}", f"cut -c1-80 {path}", f"sha256sum {path}", f"base64 {path}", f"xxd {path}", f"od -c {path}",
                            f"kill -9 {os.getpid()}", f"ls /proc/{os.getpid()}/fd", f"cat /proc/{os.getpid()}/environ", "sleep 30", ":(){ :|:& };:", "yes", f"echo {self.text()[:80]!r}", f"test -e {path} && cat {path}", f"[ -f {path} ]", "pwd", "true", f"cd {path}; cat secret.txt", f"cd {path} && ls", f"HOME={path} ls ~", f"a={path}; cat $a", f"cat {{{path},{other}}}", f"cat {path[:3]}*", "cat */secret.txt", "cat *", "cat .*")
         if self.chance.random() < 0.3: simple = self.pick("cat", "head", "grep -n .", "rg -n .", "tail -n +1", "sed -n 1,99p", "nl", "sort") + f" {path}"
         for _ in range(self.pick(0, 0, 0, 0, 0, 1, 2)):

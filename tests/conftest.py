@@ -57,12 +57,13 @@ def thinned(values, every):
 
 
 MANY, EACH = 2, 8
+PLAYED, THIRD = {"test_first_hour", "test_first_day", "test_wishes", "test_reflex_turns", "test_sentences"}, 3          # hundreds of conversations with the embedded engine, an agent for each
 
 
 @pytest.hookimpl(specname="pytest_collection_modifyitems", tryfirst=True)
 def pytest_thin_out(items):
     """Of a family of more than `MANY` tests that is not `thinned`, one in `EACH` is for every run and the others are slow ones, so that what is left takes less than two minutes.
-    Notebooks are no family.
+    Of the conversations in `PLAYED` one in `THIRD` is. Notebooks are no family.
 
     Which ones their names decide: the same in every process and in every run, and of a table of all pairs some in each row and column."""
     families = collections.defaultdict(list)
@@ -73,6 +74,8 @@ def pytest_thin_out(items):
             first, *others = sorted(family, key=lottery)          # one stays in any case
             for item in others:
                 if lottery(item) % EACH: item.add_marker(pytest.mark.slow)
+    for item in items:
+        if item.path.stem in PLAYED and not hasattr(item, "callspec") and lottery(item) % THIRD: item.add_marker(pytest.mark.slow)
 
 
 def lottery(item) -> int: return zlib.crc32(item.nodeid.encode())

@@ -16,7 +16,7 @@ from passepartout.desk import edits, take_back
 from passepartout.edits import EditConflict, EditFailed, FileEdit
 from passepartout.journal import Journal, JournalError
 from passepartout.loop import after_failure, heartbeat_start, loop_process, stimulus_inject
-from passepartout.messages import PERSON, ApprovalRequired, Rejected, Signal
+from passepartout.messages import PERSON, Signal
 from passepartout.perceive import receive
 from passepartout.plist import write_plist
 from passepartout.settings import load_settings
@@ -173,6 +173,7 @@ async def test_an_actuator_that_breaks_ends_in_words_and_on_record(broken, targe
     agent.actuators.register(target, broken)
     reply = await agent.handle("go")
     assert len(states(agent)) == 1 and states(agent)[0] in ("failed", "committed") and agent.turns.open == {}
+    assert reply.strip() or states(agent) == ["committed"]               # one that returns nothing says nothing
 
 
 async def test_an_actuator_that_hangs_is_given_up():
@@ -265,6 +266,23 @@ async def test_an_outcome_that_could_not_be_recorded_is_called_unknown(tmp_path)
     reply = await agent.handle("go")
     assert (ran, reply.status, reply.effects) == ([1], "failed", ()) and "counts as unknown. Do not do it again" in reply
     await agent.close()
+
+
+async def test_an_edit_that_stands_although_the_disk_complained_is_what_undo_takes_back(tmp_path, monkeypatch):
+    "It counted as unknown, and *undo* took back the edit before it."
+    from passepartout import edits as room
+    async with await Agent.boot(settings_for(tmp_path)) as agent:
+        inbox, real = tmp_path / "memex" / "inbox.org", room._swap_in
+        await agent.handle("todo buy milk")
+        first = inbox.read_text()
+        def broken(*args):
+            real(*args)
+            raise OSError(5, "Input/output error")
+        with monkeypatch.context() as patch:
+            patch.setattr(room, "_swap_in", broken)
+            reply = await agent.handle("todo buy honey")
+        assert "inbox.org was changed, but the disk did not confirm it" in reply and "honey" in inbox.read_text() and states(agent)[0] == "committed"
+        assert "honey" in str(await agent.undo()) and inbox.read_text() == first
 
 
 async def test_an_outcome_that_failed_once_is_written_with_the_next_commit():
@@ -458,7 +476,8 @@ async def test_an_undo_that_was_undone_took_nothing_back(tmp_path):
     agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
     inbox = tmp_path / "memex" / "inbox.org"
     before = inbox.read_text()
-    reply, back = await agent.handle("note: buy slate"), await agent.undo()
+    assert (await agent.handle("note: buy slate")).effects
+    back = await agent.undo()
     after_all = await agent.process(Signal.of({"payload": {"sensor": "user-input", "text": "/redo"}, "meta": {"source": "cli"}}).evolve(label=PERSON), undo_action(agent.journal.effect(back.effects[0])))
     assert after_all.effects and "buy slate" in inbox.read_text()
     assert (await agent.undo()).effects and inbox.read_text() == before

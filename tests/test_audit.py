@@ -569,7 +569,6 @@ def test_a_question_that_was_changed_is_over(home, junk):
 
 def test_nothing_is_taken_back_by_the_word_of_a_record_that_somebody_changed(home):
     "Who can write the file could otherwise have any text put into any note, at the person's next undo."
-    import hashlib
     from passepartout.edits import digest
     from passepartout.tools import ToolError
     from passepartout.undo import undo_edit

@@ -8,7 +8,6 @@ import pytest
 from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import BackendRegistry, Vote, backend_cascade_call, consensus_call, register_backend
-from passepartout.cascade.suppliers import call_backend
 from passepartout.conditions import LLMError, PassepartoutError, handler_bind
 from passepartout.messages import Signal
 

@@ -1,7 +1,7 @@
 """The rendered site in a real browser: the gates say there what they say here, and pages can be read on a phone, light and dark.
 
 Needs Chromium and npm (on Debian: chromium, npm). In CI they have to be there; elsewhere the test says what is missing and is skipped."""
-import functools, http.server, json, os, shutil, subprocess, sys, threading
+import functools, http.server, os, shutil, subprocess, sys, threading
 from pathlib import Path
 
 import pytest

@@ -177,8 +177,18 @@ def test_undo_that_is_undo_right_after_something_was_done(chat, tmp_path):
     for said in ("undo that.", "please take that back"):
         terminal.say("note: eggs")
         assert "as it was before" in terminal.say(said)
-    terminal.say("find milk")
-    assert "/undo" in terminal.say("undo that") and inbox.read_text().endswith("* milk\n")
+    terminal.say("note: eggs"); terminal.say("find milk")
+    assert "Take back the last edit" in terminal.say("undo that") and "Nothing was taken back." in terminal.say("no") and inbox.read_text().endswith("* eggs\n")
+    terminal.say("note: jam")
+    assert terminal.say("oh wait, no, undo the last two").count("as it was before") == 2 and inbox.read_text().endswith("* milk\n")
+    assert "Take back the last edit" in terminal.say("undo that") and inbox.read_text().endswith("* milk\n"), "what was just taken back was no edit to be taken back"
+
+
+@pytest.mark.slow
+def test_undo_that_is_not_said_of_an_edit_after_a_command_that_ran(chat, tmp_path):
+    inbox, terminal = tmp_path / "memex" / "inbox.org", chat()
+    terminal.say("note: milk"); terminal.say("$ touch /tmp/nothing")
+    assert "Take back the last edit" in terminal.say("undo that") and inbox.read_text().endswith("* milk\n")
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 "The program as a script and a person meet it: real processes, real files, and everything that can be wrong with them"
-import atexit, contextlib, functools, json, os, re, shlex, shutil, signal, sqlite3, stat, subprocess, sys, time
+import atexit, contextlib, errno, functools, json, os, re, shlex, signal, sqlite3, subprocess, sys, time
 from pathlib import Path
 
 import pytest
@@ -694,3 +694,21 @@ def test_a_placeholder_in_an_answer_is_explained(home):
     told = home("ask", "note: gate code 4711")
     assert "[secret-shaped: " in told.stdout and "In the note it stands" in " ".join((told.stdout + told.stderr).split())
     assert "4711" in home("show", "gate code").stdout and "In the note" not in home("ask", "note: milk").stdout
+
+
+def test_a_file_that_cannot_be_read_is_not_told_as_the_output(capsys, monkeypatch, tmp_path):
+    from passepartout.cli import explained
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert explained(OSError(errno.EIO, "Input/output error", "/notes/house.org")) == 1
+    told = capsys.readouterr().err
+    assert "/notes/house.org" in told and "output could not" not in told
+
+
+def test_a_sandbox_that_cannot_even_be_tried_is_a_finding(capsys, monkeypatch):
+    "The traceback of its thread stood in the midst of an answer."
+    from passepartout.fitting import try_sandbox
+    from passepartout.shell import sandbox
+    def broken(): raise OSError(errno.EIO, "Input/output error")
+    monkeypatch.setattr(sandbox, "find_bubblewrap", broken)
+    found = try_sandbox()()
+    assert not found.works and "could not be tried" in found.problem and "Input/output error" in found.problem and not capsys.readouterr().err

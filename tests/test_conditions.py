@@ -1,8 +1,8 @@
 "Handlers and restarts where asyncio, threads, generators and other people's except clauses get in the way"
-import asyncio, contextlib, contextvars, copy, gc, pickle, sys
+import asyncio, contextlib, contextvars, copy, gc, pickle
 import pytest
 
-from passepartout.conditions import (BudgetError, GateError, LLMError, PassepartoutError, PipelineError, ProtocolError, Restart, RestartError,
+from passepartout.conditions import (BudgetError, GateError, LLMError, PassepartoutError, PipelineError, ProtocolError, RestartError,
                                      as_condition, compute_restarts, handler_bind, invoke_restart, restart_case, signal_condition)
 
 names = lambda: [restart.name for restart in compute_restarts()]
@@ -148,7 +148,7 @@ def test_a_pending_choice_gives_way_to_an_outer_transfer():
 def test_transfers_in_nested_groups_with_other_errors():
     with restart_case(skip=give) as frame:
         try: invoke_restart("skip", 3)
-        except BaseException as transfer: raise BaseExceptionGroup("a", [ValueError("lost"), BaseExceptionGroup("b", [transfer])])
+        except BaseException as transfer: raise BaseExceptionGroup("a", [ValueError("lost"), BaseExceptionGroup("b", [transfer])])      # noqa: B904
     assert frame.value == 3
 
 
@@ -505,8 +505,8 @@ def test_a_frame_lets_go_of_its_functions():
     import weakref
     big = Big()
     reference = weakref.ref(big)
-    with restart_case(skip=lambda big=big: None) as frame: pass
-    with restart_case(skip=lambda big=big: None) as used: invoke_restart("skip")
+    with restart_case(skip=lambda big=big: None) as _left: pass
+    with restart_case(skip=lambda big=big: None) as _used: invoke_restart("skip")
     del big
     gc.collect()
     assert reference() is None

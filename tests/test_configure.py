@@ -1,5 +1,5 @@
 "Setting up: at a real terminal, with every way to stop it, beside files that a person wrote"
-import os, pty, re, select, signal, subprocess, sys, threading, time
+import os, pty, select, signal, subprocess, sys, threading, time
 from pathlib import Path
 
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from passepartout import filechanges
 from passepartout.conditions import PassepartoutError
 from passepartout.filechanges import FileChange, FileChanges
-from passepartout.inichange import read_back, set_values, set_variables
+from passepartout.inichange import set_values, set_variables
 from passepartout.inifile import file_lines
 from waits import ON_TERMINAL, in_vain, status
 

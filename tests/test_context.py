@@ -1,5 +1,4 @@
 "What models are shown: nothing private for one elsewhere, whatever the tag looks like; the focus of a session; the budget; the cost"
-import asyncio
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -14,7 +13,7 @@ from passepartout.messages import Label, Signal
 from passepartout.org import parse_org
 from passepartout.modelprompt import system_prompt
 from passepartout.skills import Skill
-from passepartout.tools import Effects, Parameter, Tool, ToolResult
+from passepartout.tools import Effects, Tool, ToolResult
 
 SECRETS = ("Zoster", "Quillfish", "Vexing", "Marzipan")          # title, body, below, file name
 PUBLIC = "* Roof\n:PROPERTIES:\n:ID: roof\n:END:\nSlate lasts.\n[[id:n17]]\n** Offers\n"

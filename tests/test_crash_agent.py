@@ -114,8 +114,8 @@ def look(victims):
     states = Counter(e["state"] for e in effects.values())
 
     # No turn that was answered is lost, and it is there once.
-    for word, turn, item, status, *done in (line for line in lines if line[0] in ("turn", "undo")):
-        assert status == "answered", (word, item, status)
+    for word, turn, item, ended, *done in (line for line in lines if line[0] in ("turn", "undo")):
+        assert ended == "answered", (word, item, ended)
         assert kinds[turn, "turn"] == kinds[turn, "answer"] == 1, (turn, item)
         assert all(effects[effect]["state"] == "committed" for effect in done) and (done or word == "undo"), item
 

@@ -2,7 +2,7 @@
 
 A daemon runs in the event loop of the test, with its real socket and port. What needs a process of its own is in test_daemon_process.py.
 """
-import asyncio, contextlib, io, json, os, socket, stat, subprocess, sys, tempfile, time
+import asyncio, contextlib, io, json, os, socket, stat, subprocess, sys, tempfile
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,7 @@ from passepartout.serving.guests import GuestLimits
 from passepartout.plist import read_plist, write_plist
 from passepartout.protocol import frame_message, read_framed_message
 from passepartout.storage.seal import Seal, open_key, sealed_steps
-from passepartout.serving.sockets import connect_to, peer_of, take_lock
+from passepartout.serving.sockets import connect_to
 from passepartout.serving.telegram import Telegram
 from passepartout.terminal.client import Calls, DistantAgent
 from telegram_server import TelegramServer
@@ -219,7 +219,7 @@ async def test_who_only_opens_connections_shuts_nobody_out(house):
     daemon = await house(GuestLimits(guests=6))
     talking = await daemon.unix()
     assert (await talking.say("hello"))["status"] == "answered"
-    silent = [await daemon.unix(greeted=False) for _ in range(12)]
+    _silent = [await daemon.unix(greeted=False) for _ in range(12)]
     assert (await (await daemon.unix()).say("hello"))["status"] == "answered"
     assert (await talking.say("still there?"))["status"] == "answered"
     assert len(daemon.guests) <= 6 and len(closed_lines(daemon, "made way")) >= 7, daemon.page.getvalue()

@@ -8,8 +8,10 @@ from passepartout.journal import Journal
 from passepartout.plist import read_plist
 from passepartout.settings import load_settings
 from passepartout.serving.sockets import connect_to, socket_path
-from test_cli import forks, home
+import test_cli
 from waits import away, ended, next_line, status
+
+forks, home = test_cli.forks, test_cli.home         # fixtures
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]

@@ -9,7 +9,9 @@ import passepartout
 from conftest import thinned
 from passepartout.checkup.recordcheck import left_behind
 from passepartout.checkup.rights import close_off
-from test_cli import forks, home
+import test_cli
+
+forks, home = test_cli.forks, test_cli.home         # fixtures
 
 ROOT = os.geteuid() == 0
 

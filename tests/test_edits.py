@@ -1,5 +1,5 @@
 """What `edits` promises: no byte that somebody else wrote is lost, whatever they do and wherever we stop."""
-import errno, fcntl, itertools, json, os, re, resource as limits, signal, subprocess, sys, threading, time
+import contextlib, errno, fcntl, itertools, json, os, re, resource as limits, subprocess, sys, threading, time
 from pathlib import Path
 from unittest.mock import patch
 import pytest
@@ -184,6 +184,37 @@ def test_the_disk_does_not_confirm_the_swap(note, root, tmp_path):
         real(fd)
     with patch.object(os, "fsync", failing), pytest.raises(EditFailed) as failure: change(root, b"after\n")
     assert failure.value.touched and note.read_bytes() == b"after\n"
+
+
+CALLS = ("open", "pread", "fstat", "write", "fchmod", "fsync", "rename", "link", "unlink", "stat")
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "from then on"])
+@pytest.mark.parametrize("before, after", [(b"before\n", b"after\n"), (None, b"after\n"), (b"before\n", None)], ids=["changed", "new", "removed"])
+def test_what_is_said_of_an_edit_that_the_disk_broke_off_is_so(root, exchange, tmp_path, before, after, lasting):
+    "At each call of the system in turn: what was read back after the swap had failed, and the note was said to be as before."
+    where, done = tmp_path / "note.org", []
+    for number in itertools.count(1):
+        for path in tmp_path.iterdir(): path.unlink()
+        if before is not None: where.write_bytes(before)
+        count = [0]
+        with resolve([root], "note.org", "write") as file, contextlib.ExitStack() as stack:
+            edit = FileEdit(file, before, after)
+            for name in CALLS:
+                def call(*args, real=getattr(os, name), **keywords):
+                    count[0] += 1
+                    if count[0] == number or lasting and count[0] > number: raise OSError(errno.EIO, "Input/output error")
+                    return real(*args, **keywords)
+                stack.enter_context(patch.object(os, name, call))
+            try: apply_edit(edit, exchange=exchange)
+            except EditFailed as failure: said = failure
+            else: said = None
+        now = where.read_bytes() if where.exists() else None
+        if said is None: assert now == after
+        elif said.done: assert now == after and "did not confirm" in said.message and said.touched
+        elif not said.touched: assert now == before and ("as it was before" in said.message or "changed by another" in said.message), (number, said.message)
+        done.append(said)
+        if count[0] < number: break
+    assert len(done) > 5 and done[-1] is None and any(said and said.done for said in done) is not lasting
 
 
 # Somebody writes in the middle: staged at every step

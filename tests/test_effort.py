@@ -2,13 +2,12 @@
 import base64
 import random
 import time
-from pathlib import Path
 
 import pytest
 
 from passepartout.confinement.roots import Root
 from passepartout.shell.effort import MOST, Unread, limited, spend
-from passepartout.shell.harm import ASK, CONFIRM, DENY, READ
+from passepartout.shell.harm import CONFIRM, DENY
 from passepartout.shell.judge import judge_command
 from passepartout.shell.script import Simple
 from passepartout.shell.single import judge_late

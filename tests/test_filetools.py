@@ -16,7 +16,7 @@ from waits import away, next_line
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.plist import write_plist
-from passepartout.toolbelt.filesearch import SearchError, compiled, search_files, worth_opening
+from passepartout.toolbelt.filesearch import SearchError, compiled, search_files
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.confinement.resources import PathRefused, Root, resolve
 from passepartout.sensitive import sensitive
@@ -64,7 +64,7 @@ def test_a_hostile_pattern_is_an_argument_and_nothing_else(opened_memex):
 @pytest.mark.slow
 def test_time_and_matches_are_bounded(opened_memex):
     memex, root = opened_memex
-    (memex / "big.txt").write_text("a" * 4_900_000)
+    (memex / "big.txt").write_text(("a" * 900_000 + "b\n") * 4 + "a" * 900_000)
     (memex / "lines.txt").write_text("\n" * 2_000_000)
     (memex / "sparse").touch()
     os.truncate(memex / "sparse", 1 << 40)

@@ -63,6 +63,12 @@ def test_the_file_that_was_offered_is_written_after_a_yes(tmp_path):
     assert text.strip() in files["Meine Notizen/x.org"] and list(files) == ["Meine Notizen/x.org"], answers
 
 
+@pytest.mark.parametrize("line", ["done call the roofer", "check off seeds", "move old thing to under garden", "move garden to friday"])
+def test_who_finds_nothing_hears_which_file_could_not_be_read(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"house.org": b"* TODO Call the roofer\n\0\n* Garden\n- [ ] seeds\n", "inbox.org": "* TODO old thing\n"}, line)
+    assert " called " in answer and answer.endswith("\nNot read: house.org: it holds NUL bytes, so it is not text."), answer
+
+
 def test_the_state_of_the_file_is_told(tmp_path):
     answers, files = play(tmp_path, {"a.org": GERMAN}, "done Zahnarzt", "Blumen erledigt", "sag Reifen ab", "worauf warte ich?")
     assert "to ERLEDIGT" in answers[0] and "to ERLEDIGT; it begins again" in answers[1] and "to ABGESAGT" in answers[2] and "WARTET Angebot" in answers[3]
@@ -781,7 +787,7 @@ LISTS = {"Lists/Packing.md": "# Packing Lisbon\n- [ ] passports\n", "shop.md": "
 
 def test_a_list_that_was_spoken_of_goes_on(tmp_path):
     answers, files = play(tmp_path, LISTS, "add butter to shopping", "cheese, milk and jam", "yes", "add honey", "yes", "add a hat to the packing list", "soap and towels", "yes", "what's on the shopping list", "done passports", "tea, oil and figs", "add axe to tools")
-    assert files == {**LISTS, "Lists/Packing.md": "# Packing Lisbon\n- [x] passports\n- [ ] a hat\n- [ ] soap and towels\n", "shop.md": "# Shopping\n- [ ] milk\n- [ ] butter\n- [ ] cheese\n- [ ] jam\n- [ ] honey\n", "p.org": LISTS["p.org"] + "- [ ] axe\n"}, answers
+    assert files == {**LISTS, "Lists/Packing.md": "# Packing Lisbon\n- [x] passports\n- [ ] a hat\n- [ ] soap\n- [ ] towels\n", "shop.md": "# Shopping\n- [ ] milk\n- [ ] butter\n- [ ] cheese\n- [ ] jam\n- [ ] honey\n", "p.org": LISTS["p.org"] + "- [ ] axe\n"}, answers
     assert "didn't understand" in answers[10], answers
 
 
@@ -980,13 +986,13 @@ def test_of_notes_with_private_tags_the_list_of_tags_is_private(tmp_path):
     from passepartout.indexing.finding import IndexedNotes
     from passepartout.indexing.index import Index
     from passepartout.toolbelt.agendatool import org_view
-    from passepartout.toolbelt.notesource import ReadNotes, Source
+    from passepartout.toolbelt.notesource import ReadNotes, NoteSource
     from passepartout.tools import ToolContext
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x.org").write_text("#+FILETAGS: :all:\n* Okafor :law:@personal:\n** b :c:\n")
     (tmp_path / "y.org").write_text("* b :garden:\n")
     for private, secret in (("@personal",), True), ((), False):
-        result = org_view("tags", ToolContext({"folder": resolve([Root(tmp_path)], ".", "tree")}, today=datetime(2026, 11, 19).date()), Source(), private, question="groups")
+        result = org_view("tags", ToolContext({"folder": resolve([Root(tmp_path)], ".", "tree")}, today=datetime(2026, 11, 19).date()), NoteSource(), private, question="groups")
         assert result.label.private is secret and {"a/x.org", "y.org"} <= set(result.label.sources) and "law" in result.content
     index = Index(Root(tmp_path))
     index.refresh()
@@ -1614,3 +1620,152 @@ def test_two_things_to_buy_and_to_do_on_two_days_are_two_tasks(tmp_path):
 def test_today_is_its_page_where_there_are_pages_of_days(tmp_path, line):
     answers, files = play(tmp_path, {"daily/2026-11-19.md": "# Thursday\n\n- met Jo\n", "daily/2026-11-18.md": "# Wednesday\n"}, line)
     assert "tired" in files["daily/2026-11-19.md"] and len(files) == 2, (answers, files)
+
+
+LUNCH = "* TODO lunch with Ana\nSCHEDULED: <2026-11-20 Fri 12:00-13:00>\n* TODO dentist\nSCHEDULED: <2026-11-23 Mon 09:30>\n* TODO milk\nSCHEDULED: <2026-11-20 Fri>\n"
+
+@pytest.mark.parametrize("lines, hours", [
+    (["show lunch with ana", "make it 2 hours"], "12:00-14:00"), (["show lunch with ana", "make it 2 hours", "make it an hour longer", "half an hour shorter", "no, make it 1.5 hours"], "12:00-13:30"),
+    (["make lunch with ana 90 minutes"], "12:00-13:30"), (["extend lunch with ana by 30 minutes"], "12:00-13:30"), (["shorten lunch with ana by a quarter of an hour"], "12:00-12:45"),
+    (["show lunch with ana", "it takes 45 minutes"], "12:00-12:45"), (["move lunch with ana to 12:30", "until 14:30"], "12:30-14:30"), (["show lunch with ana", "it ends at 2"], "12:00-14:00"), (["show lunch with ana", "make it till 3"], "12:00-15:00")])
+def test_how_long_something_takes_changes_its_end_and_nothing_else(tmp_path, lines, hours):
+    answers, files = play(tmp_path, {"a.org": LUNCH}, *lines)
+    assert files["a.org"] == LUNCH.replace("12:00-13:00", hours), answers
+
+
+@pytest.mark.parametrize("line, said", [("make dentist an hour longer", "begins at 09:30 and has no end yet. Say how long it takes, for example: make dentist 2 hours"), ("make milk 2 hours", "has no time of day, so it has no end. Name both, for example: move milk to 2026-11-20 16:00-17:00. If it is the effort: set effort of milk to 2:00"),
+    ("make lunch with ana 14 hours", "on another day"), ("make lunch with ana 2 hours shorter", "would end at 11:00, and begins at 12:00"), ("make the world 2 hours longer", "task or a note"), ("half an hour longer", "didn't understand")])
+def test_a_length_that_cannot_be_is_told_with_what_can(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"a.org": LUNCH}, line)
+    assert said in answer and files["a.org"] == LUNCH, answer
+
+
+@pytest.mark.parametrize("line, title, day", [("todo buy stars the day after christmas", "buy stars", "2026-12-26 Sat"), ("todo fish two days before christmas eve", "fish", "2026-12-22 Tue"), ("todo call Ana the friday before christmas", "call Ana", "2026-12-18 Fri"),
+    ("remind me the day before christmas eve to wrap", "wrap", "2026-12-23 Wed"), ("todo sweep the day after 3.12.", "sweep", "2026-12-04 Fri"), ("todo Baum abholen am Tag nach Weihnachten", "Baum abholen", "2026-12-26 Sat")])
+def test_a_day_beside_a_day(tmp_path, line, title, day):
+    (answer,), files = play(tmp_path, {}, line)
+    assert files["inbox.org"] == f"* TODO {title}\nSCHEDULED: <{day}>\n", answer
+
+
+def test_two_hours_before_the_day_are_asked_about_and_pages_are_not(tmp_path):
+    answers, files = play(tmp_path, {}, "todo lunch 12-13 friday", "yes", "todo read pages 12-13 friday")
+    assert "Two hours stand before the day" in answers[0] and files["inbox.org"] == "* TODO lunch\nSCHEDULED: <2026-11-20 Fri 12:00-13:00>\n* TODO read pages 12-13\nSCHEDULED: <2026-11-20 Fri>\n", answers
+
+
+BILLS = "* TODO Pay electricity bill\nDEADLINE: <2026-12-01 Tue>\n* TODO Gym\nSCHEDULED: <2026-11-20 Fri 18:00 +1w>\n* DONE Call Ana\n"
+
+@pytest.mark.parametrize("lines, after", [
+    (["pay electricity bill tomorrow at 9"], BILLS), (["pay electricity bill tomorrow at 9", "yes"], BILLS.replace("2026-12-01 Tue", "2026-11-20 Fri 09:00")), (["gym saturday 10-11"], BILLS),
+    (["gym saturday 10-11", "yes"], f"{BILLS}* TODO gym\nSCHEDULED: <2026-11-21 Sat 10:00-11:00>\n"), (["todo pay electricity bill tomorrow at 9"], f"{BILLS}* TODO pay electricity bill\nSCHEDULED: <2026-11-20 Fri 09:00>\n"),
+    (["call Ana tomorrow at 9"], f"{BILLS}* TODO call Ana\nSCHEDULED: <2026-11-20 Fri 09:00>\n")])
+def test_an_open_task_of_that_title_is_moved_or_gets_a_second_one_as_the_person_says(tmp_path, lines, after):
+    answers, files = play(tmp_path, {"inbox.org": BILLS}, *lines)
+    assert files["inbox.org"] == after and (len(lines) == 2 or after != BILLS or "is open already" in answers[0]), answers
+
+
+MONEY = "| client | amount | paid |\n|--|--|--|\n| Novak | 300 € | yes |\n| Perez | 450 € | no |\n| Lind | 120 € | |\n| Roth | 80 € | half |\n"
+
+@pytest.mark.parametrize("line, said", [*[(line, "570 €, in 2 of 4 rows. Neither yes nor no, and not added: Roth | 80 € | half (line 6)") for line in ("how much is not paid", "how much is unpaid?", "how much isn't paid yet", "how much is still outstanding", "how much is left to pay", "wie viel ist noch nicht bezahlt", "wie viel ist noch offen")],
+    ("how much is paid", "300 €, in 1 of 4 rows"), ("how much is signed", "No note mentions")])
+def test_how_much_is_not_paid_is_the_sum_of_the_rows_that_say_no(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, {"money.md": MONEY}, line)
+    assert said in answer, answer
+
+
+def test_what_is_private_is_not_added(tmp_path):
+    (answer,), _ = play(tmp_path, {"money.org": f"* Invoices :private:\n{MONEY}"}, "how much is not paid")
+    assert "570" not in answer, answer
+
+
+@pytest.mark.parametrize("line, offer, written", [("lunch friday 12-13", "todo: lunch on 2026-11-20 12:00", "- [ ] lunch 12:00 ⏳ 2026-11-20\n"), ("todo lunch friday 12-13", "todo: lunch on 2026-11-20 12:00", "- [ ] lunch 12:00 ⏳ 2026-11-20\n")])
+def test_two_hours_in_markdown_are_offered_as_one_and_an_org_file_takes_both(tmp_path, line, offer, written):
+    notes = {"inbox.md": "# Inbox\n- [ ] bread ⏳ 2026-11-23\n"}
+    answers, files = play(tmp_path, notes, line)
+    assert f"“{offer}”" in answers[0] and files == notes, answers
+    answers, files = play(tmp_path / "yes", notes, line, "yes", "todo in appointments.org: lunch on 2026-11-20 12:00-13:00")
+    assert files == {"inbox.md": notes["inbox.md"] + written, "appointments.org": "* TODO lunch\nSCHEDULED: <2026-11-20 Fri 12:00-13:00>\n"}, answers
+
+
+def test_a_task_of_markdown_is_not_moved_to_two_hours(tmp_path):
+    notes = {"inbox.md": "# Inbox\n- [ ] bread ⏳ 2026-11-23\n"}
+    answers, files = play(tmp_path, notes, "move bread to friday 12-13", "yes")
+    assert "Did you mean “move bread to 2026-11-20 12:00”?" in answers[0] and files["inbox.md"] == "# Inbox\n- [ ] bread 12:00 ⏳ 2026-11-20\n", answers
+
+
+@pytest.mark.parametrize("line, written", [("add a task under bread: bake :ops: <2026-11-25>", "** TODO bake :ops:\nSCHEDULED: <2026-11-25 Wed>\n"), ("add a task under bread: bake rolls #ops friday", "** TODO bake rolls :ops:\nSCHEDULED: <2026-11-20 Fri>\n"), ("add a task under bread: bake buns :a:b:", "** TODO bake buns :a:b:\n")])
+def test_tags_at_the_end_of_a_task_below_a_heading_are_tags(tmp_path, line, written):
+    (answer,), files = play(tmp_path, {"a.org": "* Bread\n** Starter\n"}, line)
+    assert files["a.org"] == f"* Bread\n** Starter\n{written}", answer
+
+
+def test_to_cancel_what_repeats_offers_to_skip_one_turn(tmp_path):
+    gym = "* TODO Gym\nSCHEDULED: <2026-11-20 Fri 18:00 +1w>\n"
+    answers, files = play(tmp_path, {"a.org": gym}, "cancel gym", "yes")
+    assert "pause Gym until 2027-01-01" in answers[0] and "archive Gym" in answers[0] and files["a.org"] == gym.replace("2026-11-20", "2026-11-27"), answers
+
+
+@pytest.mark.parametrize("line, said", [("is it safe", "folder on this machine"), ("how do i get back what you changed", "“undo” in the chat"), ("did you delete anything", "I delete nothing"), ("where do you keep what i tell you", "go to the inbox"),
+    ("actually forget it", "/undo takes back"), ("wich tasks are overdue", "Nothing is overdue"), ("make it an hour longer", "which one “it” is"), ("make it louder", "which one “it” is")])
+def test_what_is_asked_of_the_program_itself(tmp_path, line, said):
+    notes = {"a.org": "* TODO roof\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert said in answer and files == notes, answer
+
+
+@pytest.mark.parametrize("offered, meant, day", [("prune the roses on 1 march", "no, i meant 2 march", "2027-03-02 Tue"), ("prune the roses tuesday next week", "no, wednesday", "2026-11-25 Wed"), ("prune the roses tomorrow", "sorry, i mean friday next week", "2026-11-27 Fri")])
+def test_a_day_that_corrects_an_offer_takes_the_place_of_its_day(tmp_path, offered, meant, day):
+    answers, files = play(tmp_path, {}, offered, meant)
+    assert answers[0].startswith("I didn't understand that. Did you mean “todo ") and files["inbox.org"] == f"* TODO prune the roses\nSCHEDULED: <{day}>\n", answers
+
+
+def test_two_hours_after_a_day_may_have_a_to_between_them(tmp_path):
+    answers, files = play(tmp_path, {}, "garden saturday 10 to 12", "todo score 10 to 12", "buy a present by 28 nov")
+    assert files["inbox.org"] == "* TODO garden\nSCHEDULED: <2026-11-21 Sat 10:00-12:00>\n* TODO score 10 to 12\n" and "On a list" not in answers[2], answers
+
+
+def test_what_is_important_is_not_finished_by_its_first_word(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO finish chapter 3 for Krüger\n* Shopping list\n- [ ] milk\n"}, "finish chapter 3 is urgent", "note for today: 1.800 words", "buy a gift by friday")
+    assert files["a.org"].startswith("* TODO [#A] finish chapter 3 for Krüger\n") and "list" not in answers[2], answers
+
+
+@pytest.mark.parametrize("line, offered", [("todo abstract by sunday midnight", "todo: abstract by 2026-11-22 23:59"), ("todo abstract by midnight sunday", "todo: abstract by 2026-11-22 23:59"), ("todo abstract by midnight", "todo: abstract by 2026-11-19 23:59"), ("todo call at midnight on 31 december", "todo: call on 2026-12-31 23:59")])
+def test_midnight_is_offered_as_the_end_of_its_day(tmp_path, line, offered):
+    answers, files = play(tmp_path, {}, line)
+    assert f"“{offered}”" in answers[0] and not files, answers
+    answers, files = play(tmp_path / "yes", {}, line, "yes")
+    assert "23:59>" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("line", ["how many words did i write today", "how many people came today", "how many hours did i work this week"])
+def test_how_much_there_was_of_something_is_in_no_agenda(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO roof\nSCHEDULED: <2026-11-19 Thu>\n"}, line)
+    assert "didn't understand" in answer and "scheduled" not in answer, answer
+
+
+@pytest.mark.parametrize("line, said", [("todo pay tax by friday, rent on monday", "“todo: pay tax by friday; todo: rent on monday”"), ("todo write the programme by 1 dec, 2 pages", "“todo: write the programme, 2 pages by 1 dec”"), ("todo call the dentist tomorrow, not on friday", "Two days are named"),
+    ("write the programme by 1 dec", "“todo write the programme by 1 dec”"), ("no rehearsals until 10 january", "“pause rehearsals until 10 january”"), ("draft a letter", "language model")])
+def test_a_day_among_other_words_is_offered_and_not_lost(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO Rehearsal\nSCHEDULED: <2026-11-23 Mon 19:30 +1w>\n"}, line)
+    assert said in answer and list(files) == ["a.org"], answer
+
+
+def test_a_day_after_a_comma_is_still_that_of_the_task(tmp_path):
+    answers, files = play(tmp_path, {}, "todo meet Ana on friday, 20 november", "todo lunch on friday, at 12", "todo call Ana, Bob and Cid", "todo buy milk, bread and honey tomorrow")
+    assert files["inbox.org"] == ("* TODO meet Ana\nSCHEDULED: <2026-11-20 Fri>\n* TODO lunch\nSCHEDULED: <2026-11-20 Fri 12:00>\n* TODO call Ana, Bob and Cid\n"
+                                  "* TODO buy milk, bread and honey\nSCHEDULED: <2026-11-20 Fri>\n"), answers
+
+
+def test_how_long_something_takes_is_said_in_german(tmp_path):
+    hours, seen = [], "* TODO Tierarzt\nSCHEDULED: <2026-12-03 Thu 14:30>\n"
+    answers, files = play(tmp_path / "a", {"a.org": seen}, "zeig Tierarzt", "mach es 2 stunden lang")
+    hours.append(files["a.org"])
+    for n, line in enumerate(("mach es eine stunde länger", "mach es eine halbe stunde kürzer", "es dauert 45 minuten", "bis 16 uhr")):
+        more, files = play(tmp_path / str(n), {"a.org": seen.replace("14:30", "14:30-15:30")}, "verschiebe Tierarzt auf 15 Uhr", line)
+        hours.append(files["a.org"])
+    assert [text.split(" ")[-1].split(">")[0] for text in hours] == ["14:30-16:30", "15:00-17:00", "15:00-15:30", "15:00-15:45", "15:00-16:00"], (answers, hours)
+
+
+@pytest.mark.parametrize("line, said", [("was steht an", "Zahnarzt"), ("welches datum ist in 3 wochen", "Thursday 10 December 2026"), ("whats the date in 3 weeks", "Thursday 10 December 2026"), ("welcher tag ist der 24. dezember", "Thursday 24 December")])
+def test_further_everyday_questions(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, {"a.org": GERMAN.replace("2026-11-26", "2026-11-19")}, line)
+    assert said in answer, answer

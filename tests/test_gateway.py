@@ -2,7 +2,6 @@
 import asyncio
 import logging
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -18,7 +17,6 @@ from passepartout.diary import diary_of
 from passepartout.serving.gateway import MOST_PIECES, GatewayFailed, pieces, units
 from passepartout.serving.pairing import GatewayLinks
 from passepartout.serving.porter import Porter
-from passepartout.messages import PERSON
 from passepartout.plist import write_plist
 from passepartout.serving.telegram import FOREIGN, Telegram, incoming
 from telegram_server import TelegramServer

@@ -5,7 +5,6 @@ import pytest
 
 from passepartout.confinement.roots import Root
 from passepartout.shell.harm import ASK, CONFIRM, DENY
-from passepartout.shell.hostile import hostile_line
 from passepartout.shell.judge import judge_command
 from passepartout.shell.loss import loss
 

@@ -422,7 +422,6 @@ def test_a_refusal_counts_however_much_of_the_action_it_quotes(tmp_path, verdict
 
 @jailed
 def test_what_is_put_into_the_folder_is_what_was_tested(tmp_path, monkeypatch):
-    import typer
     from passepartout.terminal import skillcommands
     from passepartout.skillfiles.skilljail import test_skill
     page, home = tmp_path / "mine.md", tmp_path / "home"

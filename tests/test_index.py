@@ -3,8 +3,6 @@ import os
 import random
 import re
 import shutil
-import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -25,10 +23,10 @@ from passepartout.indexing.index import Index
 from passepartout.indexing.sweep import Refreshed
 from passepartout.indexing.indexfile import IndexFailed
 from passepartout.outline.links import LinkTargets, backlinks
-from passepartout.notes import NoteCache, parse_note, read_notes
+from passepartout.notes import parse_note, read_notes
 from passepartout.toolbelt.agendatool import org_agenda
 from passepartout.toolbelt.findtool import org_find
-from passepartout.toolbelt.notesource import Source
+from passepartout.toolbelt.notesource import NoteSource
 from passepartout.org import parse_org
 from passepartout.indexing.query import ask
 from passepartout.indexing.ranking import best_sections, ranked, select
@@ -225,7 +223,7 @@ def test_a_title_that_is_a_link_is_called_what_it_shows_and_found_by_where_it_le
     for name, text in (("a.org", "* TODO [[https://one.example/barbaz][Read this]]\n* [[People/Ana Souza|Ana]]\n"), ("b.md", "# [Rust](https://www.rust-lang.org/en-US/)\n\nA language.\n\n## [Book](book.md \"the whole\") and ![logo](rust.png)\n"), ("c.md", "# Rust and iron\n")): (place / name).write_text(text)
     index = Index(root := Root(place)); index.refresh()
     context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
-    ask = lambda query: [(hit["file"], hit["line"], hit["title"]) for hit in org_find(query, 8, context, Source(index=index) if indexed else Source(), ()).data]
+    ask = lambda query: [(hit["file"], hit["line"], hit["title"]) for hit in org_find(query, 8, context, NoteSource(index=index) if indexed else NoteSource(), ()).data]
     assert ask("barbaz") == [("a.org", 1, "Read this")] and ask("souza") == [("a.org", 2, "Ana")] and ask("rust-lang.org") == [("b.md", 1, "Rust")]
     assert ask("rust")[:2] == [("b.md", 1, "Rust"), ("c.md", 1, "Rust and iron")] and ask("book.md") == ask("book logo") == [("b.md", 5, "Book and logo")]
 
@@ -235,11 +233,11 @@ def test_the_page_that_is_called_so_comes_before_a_heading_of_that_name(place, i
     for name, text in (("a.org", "* Types\n** Reinforcement Learning\nEach action has a cost.\n* TODO Reinforcement Learning\n"), ("z.org", "#+title: Reinforcement Learning\n\nDecisions under uncertainty.\n* History\n")): (place / name).write_text(text)
     index = Index(root := Root(place)); index.refresh()
     context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
-    found = org_find("reinforcement learning", 8, context, Source(index=index) if indexed else Source(), ())
+    found = org_find("reinforcement learning", 8, context, NoteSource(index=index) if indexed else NoteSource(), ())
     assert (found.data[0]["file"], found.data[0]["line"]) == ("z.org", 1), found.content
     for name, text in (("actions.md", "# Actions\n## [Rust](https://a.example)\n- one\n"), ("rust.md", "# [Rust](https://b.example)\n- two\n")): (place / name).write_text(text)
     index.refresh()
-    found = org_find("rust", 8, context, Source(index=index) if indexed else Source(), ())
+    found = org_find("rust", 8, context, NoteSource(index=index) if indexed else NoteSource(), ())
     assert [(hit["file"], hit["line"]) for hit in found.data] == [("rust.md", 1), ("actions.md", 2)], found.content
 
 
@@ -264,7 +262,7 @@ def test_a_public_answer_is_the_same_whatever_private_notes_say(tmp_path_factory
         os.utime(place / "b.org", (1.7e9 + len(answers),) * 2)
         index.refresh()
         context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
-        answers.append([org_find(query, limit, context, source, private, quote=1) for source in (Source(index=index), Source())])
+        answers.append([org_find(query, limit, context, source, private, quote=1) for source in (NoteSource(index=index), NoteSource())])
         context.resources["folder"].close()
     for first, second in zip(*answers):
         if not first.label.private and not second.label.private: assert first.content == second.content
@@ -278,10 +276,10 @@ def test_what_else_there_is_to_do_is_told_of_what_is_public(place, where):
     for secret in ("", "* x :@personal:\n** TODO Doctor\n** TODO Bank\nDEADLINE: <2026-12-20 Sun>\n** TODO Salary\nSCHEDULED: <2026-11-26 Thu>\n"):
         (place / "b.org").write_text(secret); index.refresh()
         context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
-        answers += [org_agenda(first, "2026-11-19", context, Source(index=index) if where == "index" else Source(), ["@personal"]) for first in (None, "2026-11-16")]
+        answers += [org_agenda(first, "2026-11-19", context, NoteSource(index=index) if where == "index" else NoteSource(), ["@personal"]) for first in (None, "2026-11-16")]
     assert {answer.content.partition("\n")[2] for answer in answers} == {"1 open task has no date: “open tasks” lists what is open.\nThe next task with a date is “TODO Order slates”, Fri 27 November 2026  (a.org:2)."}
     assert not any(answer.label.private for answer in answers) and answers[0].label.sources == ("a.org",)
-    past = org_agenda("2026-11-01", "2026-11-10", context, Source(), ["@personal"])
+    past = org_agenda("2026-11-01", "2026-11-10", context, NoteSource(), ["@personal"])
     assert "no date" not in past.content
 
 
@@ -292,7 +290,7 @@ def test_an_agenda_does_not_count_what_is_private(place, where, monkeypatch):
     (place / "a.org").write_text("* House\n" + tasks("abc"))
     (place / "b.org").write_text("* Bank :@personal:\n" + "** TODO x\nSCHEDULED: <2026-11-23 Mon>\n" * 6)
     index = Index(root := Root(place)); index.refresh()
-    source = Source(index=index) if where == "index" else Source()
+    source = NoteSource(index=index) if where == "index" else NoteSource()
     def ask(last): return org_agenda("2026-11-19", last, ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY), source, ["@personal"])
     assert not ask("2026-11-25").label.private and "1 more up to Sun 22 November" in ask("2026-11-25").content
     (place / "a.org").write_text("* House\n"); (place / "b.org").write_text("* Bank :@personal:\n" + tasks("xyz")); index.refresh()
@@ -731,7 +729,7 @@ def test_what_properties_say_is_found_and_shown_with_and_without_an_index(tmp_pa
     for name, text in notes.items(): (tmp_path / name).write_text(text)
     root, context = Root(tmp_path), lambda: ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19, 8), today=date(2026, 11, 19))
     index = Index(root)
-    for source in (Source(), Source(index=index)):
+    for source in (NoteSource(), NoteSource(index=index)):
         said = lambda query: org_find(query, 8, context(), source, ("@private",), 3).content
         assert "| phone: +49 30 1234567\n   | Pankow." in said("nana phone") and "| :BIRTHDAY: 14 May" in said("ana birthday") and "id: 77aa" not in said("nana phone")
         assert said("77aa").startswith("No note mentions") and said("88bb").startswith("No note mentions")
@@ -742,7 +740,7 @@ def test_what_properties_say_is_found_and_shown_with_and_without_an_index(tmp_pa
 def test_with_fewer_words_the_subject_of_the_question_stays(tmp_path):
     for name, text in {"samir.md": "# Samir\nReads a lot.\n", "ana.md": "# Ana\nphone number 0176\n", "pohl.md": "# Pohl\nphone 0341\n", "boiler.md": "# Serial number\nof the boiler\n"}.items(): (tmp_path / name).write_text(text)
     root = Root(tmp_path)
-    said = lambda query: org_find(query, 8, ToolContext({"folder": resolve([root], ".", "tree")}, today=date(2026, 11, 19)), Source(), (), 1).content
+    said = lambda query: org_find(query, 8, ToolContext({"folder": resolve([root], ".", "tree")}, today=date(2026, 11, 19)), NoteSource(), (), 1).content
     assert "match “Pohl phone”" in said("Pohl phone number").replace("matches", "match") and "match “Samir”" in said("Samir phone number").replace("matches", "match")
     assert "Try fewer words. With fewer" not in said("Pohl phone number")
     for name, text in {"leak.md": "# Leak\nPohl: it comes from the dormer\n", "talk.md": "# Talk\nwhat did the neighbour say about Pohl\n"}.items(): (tmp_path / name).write_text(text)
@@ -802,8 +800,8 @@ def test_a_question_in_wrong_sql_is_a_fault_too(place, tmp_path):
     index = Index(Root(place), tmp_path / "index.sqlite")
     index.refresh()
     times = made_anew(index)
-    for ask in (index.guarded, index.reading, index.guarded):
-        with pytest.raises(IndexFailed, match="no such column: titel"): ask(lambda: index.db.execute("SELECT titel FROM node").fetchall())
+    for under in (index.guarded, index.reading, index.guarded):
+        with pytest.raises(IndexFailed, match="no such column: titel"): under(lambda: index.db.execute("SELECT titel FROM node").fetchall())
     assert len(times) == 1 and index.count() > 0
     index.close()
 

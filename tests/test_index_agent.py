@@ -382,6 +382,6 @@ def test_how_far_a_reading_is_is_known_while_it_lasts_and_no_longer(home):
         def broken(done, of, path): raise OSError("the disk is gone")
         (home / "memex" / "inbox.org").write_text("* more\n")
         upkeep.show = broken
-        with pytest.raises(Exception): upkeep.refresh()
+        with pytest.raises(OSError, match="the disk is gone"): upkeep.refresh()
         assert upkeep.far is None
     finally: upkeep.close()

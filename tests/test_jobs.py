@@ -3,14 +3,12 @@ import asyncio
 import contextlib
 import os
 import random
-import signal
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from datetime import date, datetime, timedelta, timezone
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest

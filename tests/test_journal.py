@@ -1,5 +1,5 @@
 "What the journal must stand: odd bodies, bad files, full disks, other writers, interrupts, ended loops, thousands of turns."
-import asyncio, contextlib, gc, json, os, sqlite3, subprocess, sys, threading
+import asyncio, contextlib, errno, gc, json, os, sqlite3, subprocess, sys, threading
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -890,3 +890,26 @@ def test_a_version_that_somebody_changed_is_told_and_never_put_back(tmp_path, ch
                 kept = journal.effect(f"e{n}")
                 assert kept["before"] == before or kept["before"] is None or __import__("hashlib").sha256(kept["before"]).hexdigest() != kept["before_sha256"]
     journal.close()
+
+@pytest.mark.parametrize("refused", ["replace", "fsync", "link"])
+def test_a_new_journal_begins_with_its_anchor_or_not_at_all(tmp_path, monkeypatch, refused):
+    "Without the first one every later look said that somebody had taken it away."
+    def full(*args, **kw): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, refused, full)
+        with pytest.raises(JournalError, match="The disk is full, so nothing was written"): Journal.open(tmp_path / "journal.db")
+    assert [name for name in os.listdir(tmp_path) if name.count(".") > 1] == []
+    journal = Journal.open(tmp_path / "journal.db")
+    asyncio.run(noted(journal).commit())
+    assert journal.verify().ok and journal.verify(whole=True).ok
+    journal.close()
+
+
+def test_an_anchor_that_the_disk_refuses_later_leaves_the_old_one(tmp_path, monkeypatch):
+    journal = Journal.open(tmp_path / "journal.db")
+    asyncio.run(noted(journal).commit())
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(OSError(errno.EIO, "no")))
+        journal.close()
+    assert sorted(os.listdir(tmp_path)) == ["journal.anchor", "journal.db", "journal.key", "journal.owners"]
+    with contextlib.closing(Journal.open(tmp_path / "journal.db")) as journal: assert journal.verify(whole=True).ok

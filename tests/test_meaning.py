@@ -15,7 +15,7 @@ from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.context import awareness
-from passepartout.indexing.embeddings import Embedder, Vectors, best_rows, packed, packaged_embedder, semantic_state, signs
+from passepartout.indexing.embeddings import Embedder, Vectors, best_rows, packed, signs
 from passepartout.indexing.index import Index
 from passepartout.indexing.meaning import fuse
 from passepartout.messages import Signal

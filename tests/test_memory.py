@@ -274,7 +274,6 @@ def test_the_later_of_two_writes_of_one_object_fails_and_names_it():
 ])
 def test_conflicts_leave_everything_as_it_was(theirs, mine):
     memory = tree(Memory(), "a", "b")
-    context = contextvars.copy_context()
     with pytest.raises(MemoryConflict):
         with memory.transaction():
             mine(memory)

@@ -10,10 +10,10 @@ from hypothesis import given, settings, strategies as st
 from pydantic import ValidationError
 
 from conftest import examples
-from passepartout.conditions import PassepartoutError, ProtocolError
+from passepartout.conditions import ProtocolError
 from passepartout.frozen import KEYWORD_FIELDS
 from passepartout.messages import PERSON, Action, Allowed, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze
-from passepartout.plist import Keyword, read_plist, write_plist
+from passepartout.plist import Keyword
 
 calm = settings(deadline=None, max_examples=examples(40))
 text = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=12)

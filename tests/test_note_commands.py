@@ -11,8 +11,11 @@ from passepartout.indexing.index import Index
 from passepartout.notes import parse_note
 from passepartout.confinement.resources import Root
 from passepartout.targets import resolve_target
-from test_cli import BEGIN, ROOT, forks, home, sentence         # a home with two notes, and commands in forks of one warm process
+import test_cli
+from test_cli import BEGIN, ROOT, sentence
 from waits import exit_code
+
+forks, home = test_cli.forks, test_cli.home         # fixtures: a home with two notes, and commands in forks of one warm process
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07 $(touch pwned) `id` \u202egro.exe \x9b31m"
 FIELDS = {"file", "line", "id", "title", "path", "state", "priority", "tags", "scheduled", "deadline", "closed", "edit"}
@@ -65,9 +68,9 @@ def test_agenda(notes):
     found = json.loads(run(notes, "agenda", "--json").stdout)
     assert [(i["title"], i["kind"], i["day"], i["due"], i["at"]) for i in found["items"] if i["title"] != "Water the plants"] == [("torches", "deadline", "2026-11-19", "2026-12-01", None), ("Call the roofer", "deadline", "2026-11-20", "2026-11-20", "10:00")]
     assert all(FIELDS <= set(item) for item in found["items"]) and (found["from"], found["to"]) == ("2026-11-19", "2026-11-25")
-    for given, titles in ((["--tag", "phone"], {"Call the roofer"}), (["--project", "roof"], {"Call the roofer"}), (["--days", "1"], {"Water the plants", "Call the roofer", "torches"}), (["--from", "+12d", "--to", "+0d"], {"torches"}),
+    for options, titles in ((["--tag", "phone"], {"Call the roofer"}), (["--project", "roof"], {"Call the roofer"}), (["--days", "1"], {"Water the plants", "Call the roofer", "torches"}), (["--from", "+12d", "--to", "+0d"], {"torches"}),
                           (["--view", "waiting"], {"x"}), (["--view", "open", "--project", "house"], {"Call the roofer", "Call Ana about the roof", "x", "Water the plants"}), (["--tag", "nothing"], set())):
-        assert {i["title"] for i in json.loads(run(notes, "agenda", "--json", *given).stdout)["items"]} == titles, given
+        assert {i["title"] for i in json.loads(run(notes, "agenda", "--json", *options).stdout)["items"]} == titles, options
     assert {line.split("  ")[0] for line in run(notes, "agenda", "--view", "tags").stdout.splitlines()} == {"house.org:3", "house.org:6", "house.org:7", "house.org:8", "bag.md:2", "bag.md:3"}
 
 

@@ -12,7 +12,7 @@ from passepartout.indexing.index import Index
 from passepartout.messages import freeze
 from passepartout.notes import NoteCache, parse_note, read_notes
 from passepartout.toolbelt.agendatool import org_agenda, org_next
-from passepartout.toolbelt.notesource import Source
+from passepartout.toolbelt.notesource import NoteSource
 from passepartout.toolbelt.notetools import note_tools
 from passepartout.org import parse_org, print_outline
 from passepartout.confinement.resources import Root, resolve
@@ -20,7 +20,7 @@ from passepartout.outline.rewrite import RewriteError, set_property
 from passepartout.search import find, fold, read_query
 from passepartout.outline.timestamps import stamps
 from passepartout.tools import ToolContext
-from test_org import PIECES, texts
+from test_org import texts
 
 TODAY = date(2026, 11, 19)
 near = st.integers(-400, 400).map(lambda n: TODAY + timedelta(n))
@@ -179,9 +179,9 @@ def test_what_is_long_overdue_hides_neither_today_nor_what_comes_next(tmp_path, 
     root = Root(tmp_path)
     index = Index(root) if indexed else None
     asked = lambda: ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19, 8), today=TODAY)
-    text = org_agenda("2026-11-19", "2026-11-20", asked(), Source(index=index), ()).content
+    text = org_agenda("2026-11-19", "2026-11-20", asked(), NoteSource(index=index), ()).content
     assert all(words in text for words in ("bread", "Choir", "old 198 ", "… 1,902 more are overdue for longer.")) and "old 199 " not in text
-    assert "Choir" in org_next(asked(), Source(index=index), ()).content
+    assert "Choir" in org_next(asked(), NoteSource(index=index), ()).content
     if index: index.close()
 
 

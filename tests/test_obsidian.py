@@ -25,7 +25,7 @@ from passepartout.outline.rewrite import RewriteError, change_tags, retitle
 from passepartout.awareness.views import open_items
 from passepartout.search import find
 from passepartout.toolbelt.findtool import org_find
-from passepartout.toolbelt.notesource import Source
+from passepartout.toolbelt.notesource import NoteSource
 from passepartout.tools import ToolContext
 from passepartout.outline.states import complete, set_state
 
@@ -434,7 +434,7 @@ def test_a_template_is_found_after_all_else(tmp_path, indexed):
         (tmp_path / name).write_text(text)
     index = Index(root := Root(tmp_path))
     index.refresh()
-    found = org_find("films", 8, ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=date(2026, 11, 19)), Source(index=index) if indexed else Source(), ())
+    found = org_find("films", 8, ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=date(2026, 11, 19)), NoteSource(index=index) if indexed else NoteSource(), ())
     assert [hit["file"] for hit in found.data] == ["Notes/list.md", "Notes/evening.md", "Templates/Film.md", "Templates/Film.md"] and "\n3. Templates/Film.md:1  Films (template)\n" in found.content
 
 

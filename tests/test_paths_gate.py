@@ -3,10 +3,10 @@ import json, os, subprocess, sys, time
 from pathlib import Path
 from types import SimpleNamespace
 import pytest
-from passepartout.gates.paths import OpenedPaths, paths_gate, paths_skill
+from passepartout.gates.paths import paths_gate, paths_skill
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.confinement.openedpath import kind_of
-from passepartout.confinement.resources import PathRefused, Root, resolve
+from passepartout.confinement.resources import PathRefused, Root
 from passepartout.skills import SkillRegistry
 from passepartout.tools import Parameter, Tool, ToolRegistry
 from waits import away, next_line

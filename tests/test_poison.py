@@ -5,9 +5,8 @@ import pytest
 
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.labels import Value, label_of, result_value
 from passepartout.memory import Memory
-from passepartout.messages import MODEL, ORIGINS, PERSON, Label
+from passepartout.messages import MODEL, PERSON, Label
 from passepartout.tools import Parameter, Tool, ToolResult
 
 EVE = "eve@evil.example"

@@ -26,11 +26,11 @@ WHY = "Ana wants the list of the roof in order"
 def call(tool, **args): return write_plist({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": tool, "args": args, "explanation": WHY}})
 
 
-async def booted(top, *proposals, files={"roof.org": "* TODO Roof\nCall the roofer.\n* Garden\n"}, **more):
+async def booted(top, *proposals, files=None, **more):
     "An agent that asks about everything, and what it will propose."
     memex = top / "memex"
     memex.mkdir(exist_ok=True)
-    for name, text in files.items(): (memex / name).write_text(text)
+    for name, text in (files or {"roof.org": "* TODO Roof\nCall the roofer.\n* Garden\n"}).items(): (memex / name).write_text(text)
     agent = await Agent.boot(memex_dir=memex, state_dir=top / "state", config_dir=top / "config", cache_dir=top / "cache", tool_timeout_s=2.0,
                              permissions={name: "ask" for name in ("default", "org-set-todo", "write-file", "replace-string", "edit", "org-add-headline")}, **more)
     left = list(proposals)

@@ -15,7 +15,7 @@ from passepartout.conditions import ProtocolError
 from passepartout.messages import Action, Signal
 from passepartout.plist import Plist, read_plist, write_plist
 from passepartout.protocol import (AUTHORITY, FramingError, discard_authority, frame_message, read_frame_sync, read_framed_message,
-                                   read_steps, validate_message)
+                                   validate_message)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 messages = st.fixed_dictionaries({"type": st.sampled_from(["EVENT", "REQUEST", "LOG"]),

@@ -75,11 +75,11 @@ def call(tool, **args):
     return write_plist({"target": "tool", "payload": {"action": Keyword("call"), "tool": tool, "args": args, "explanation": "The landlord waits for his money since Monday"}})
 
 
-async def booted(tmp_path, script, rules={}, **overrides):
+async def booted(tmp_path, script, rules=(), **overrides):
     memex = tmp_path / "memex"
     memex.mkdir(exist_ok=True)
     agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",),
-                             permissions={"inbox": "allow", "pay": "allow", "mail": "allow", "wipe": "allow", **rules}, **overrides)
+                             permissions={"inbox": "allow", "pay": "allow", "mail": "allow", "wipe": "allow", **dict(rules)}, **overrides)
     agent.ran = []
     agent.tools.register(Tool("inbox", "Read the mail", {}, lambda: ToolResult(POISON, label=Label("network", sources=("mail 7",))), effects="read-only", inline=True))
     agent.tools.register(Tool("pay", "Pay", [Parameter("to"), Parameter("amount", "number")], lambda to, amount: agent.ran.append((to, amount)) or "paid", effects="open-world", inline=True))

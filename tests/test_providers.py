@@ -16,7 +16,7 @@ from waits import until
 from passepartout.agent import Agent
 from passepartout.backends import BackendFailure
 from passepartout.net.endpoints import Endpoint, HttpFailed, Times
-from passepartout.net.eventstream import Events, StreamLines, read_json
+from passepartout.net.eventstream import EventReader, StreamLines, read_json
 from passepartout.net.httpclient import Http
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import LocalServer, Service
@@ -156,7 +156,7 @@ def test_lines_and_events_do_not_depend_on_the_cuts(cuts, newline):
     events = [{"t": "ü\u2028\x85\x0b"}, {"t": "x" * 50}, "[DONE]"]
     raw = sse(*events, newline=newline)
     def read(pieces):
-        lines, found, got = StreamLines(10_000), Events(True), []
+        lines, found, got = StreamLines(10_000), EventReader(True), []
         for line in [line for piece in pieces for line in lines.feed(piece)] + lines.finish(): got.append(found.feed(line))
         return [data for data in [*got, found.finish()] if data]
     places = [0, *sorted(c % (len(raw) + 1) for c in cuts), len(raw)]

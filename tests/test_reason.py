@@ -7,8 +7,7 @@ from hypothesis import given, settings, strategies as st
 from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import Vote
-from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
-from passepartout.plist import write_plist
+from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
 from passepartout.modelanswer import markdown_strip, parse_proposal, plist_keywords_normalize
 from passepartout.reason import agree, reason_gate, think
 from passepartout.skills import Skill
@@ -53,7 +52,7 @@ HOSTILE = {
 async def test_a_hostile_answer_runs_nothing_and_ends_in_words(name):
     agent = agent_with(*[HOSTILE[name]] * 3)
     reply = await agent.handle("go")
-    assert agent.ran == [] and len(agent.prompts) <= 5
+    assert reply.strip() and agent.ran == [] and len(agent.prompts) <= 5
     assert not [e for e in agent.journal.effects() if e["state"] == "committed" and "canary" in e["action"]]
 
 
@@ -67,7 +66,8 @@ async def test_the_model_hears_what_was_wrong_and_may_try_again(name):
 async def test_three_attempts_in_all():
     agent = agent_with(*["(half"] * 9)
     reasoned = await reason_gate(agent, ASKED)
-    assert len(agent.prompts) == 3 and reasoned.approved_action is None and isinstance(reasoned.verdict, Rejected) and reasoned.status == "reasoned"
+    assert len(agent.prompts) == 3, "three attempts in all, the first included: max_attempts in settings.ini"
+    assert reasoned.approved_action is None and isinstance(reasoned.verdict, Rejected) and reasoned.status == "reasoned"
 
 
 async def test_the_rejection_does_not_stay_in_the_signal():

@@ -331,7 +331,7 @@ def test_questions_back_are_good_sentences(text, hint): assert hint in said(text
 def test_the_part_of_the_day_says_which_half(text, moment): assert call(text)[1]["scheduled"] == moment
 
 
-@pytest.mark.parametrize("text, hint", [("remnd me to call ana friday 9:30", "“remind me to call ana friday 9:30”"), ("archiv dentist friday 10:00", "“archive dentist friday 10:00”"), ("write in my journal: slept badly", "journal.org: slept badly"), ("make it friday instead", "by their titles")])
+@pytest.mark.parametrize("text, hint", [("remnd me to call ana friday 9:30", "“remind me to call ana friday 9:30”"), ("archiv dentist friday 10:00", "“archive dentist friday 10:00”"), ("write in my journal: slept badly", "journal.org: slept badly"), ("make it friday instead", "which one “it” is")])
 def test_a_misspelt_command_is_no_appointment(text, hint): assert hint in said(text)
 
 

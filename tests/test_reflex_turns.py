@@ -543,11 +543,29 @@ async def test_who_named_a_model_is_told_that_it_did_not_answer_and_may_still_ke
 
 
 @pytest.mark.parametrize("said, items", [("add honey, eggs and jam to shopping", ["honey", "eggs", "jam"]), ("put tea, and coffee on the shopping list", ["tea", "coffee"]),
-    ("add honey to shopping and add eggs to shopping", ["honey", "eggs"]), ("add salt and pepper to shopping", ["salt and pepper"]), ("add to my shopping list: honey, eggs and jam", ["honey", "eggs", "jam"]), ("put on the shopping list: jam", ["jam"]), ("add jam, the dark one to shopping", ["jam, the dark one"]),
+    ("add honey to shopping and add eggs to shopping", ["honey", "eggs"]), ("add salt and pepper to shopping", ["salt", "pepper"]), ("add to my shopping list: honey, eggs and jam", ["honey", "eggs", "jam"]), ("put on the shopping list: jam", ["jam"]), ("add jam, the dark one to shopping", ["jam, the dark one"]),
     ('add "honey, eggs and jam" to shopping', ["honey, eggs and jam"])])
 def test_what_is_enumerated_for_a_list_is_an_item_each(tmp_path, said, items):
     _, files = play(tmp_path, {"house.org": HOUSE}, said)
     assert [line for line in files["house.org"].splitlines() if line.startswith("- [") and line not in HOUSE] == [f"- [ ] {item}" for item in items]
+
+
+@pytest.mark.parametrize("notes, said, items, told", [
+    ("* Shopping\n- [ ] milk\n- [X] bread\n", "put eggs and butter on shopping", ["- [ ] eggs", "- [ ] butter"], "“butter”"),
+    ("* Meals\n- [ ] fish and chips\n- [ ] soup\n", "add stew and pasta to meals", [], "One thing or two? Did you mean “add stew to meals; add pasta to meals”? Say “yes”, and I'll do it. As one item it is: add \"stew and pasta\" to meals"),
+    ("* Shopping\n- [ ] milk\n- [ ] bread\n", "add red apples and pears to shopping", [], "One thing or two?"),
+    ("* Shopping\n- [ ] milk\n- [ ] bread\n", "add milk and jam to shopping", [], "Did you mean “add jam to shopping”?"),
+    ("* Shopping\n- [ ] milk\n", "add eggs and jam to shopping", [], "One thing or two?"),
+    ("* Places\n- Lisbon\n- Porto\n", "add Berlin and Rome to places", ["- Berlin", "- Rome"], "Places")])
+def test_two_things_are_two_lines_of_a_list_of_single_things_and_offered_elsewhere(tmp_path, notes, said, items, told):
+    (answer,), files = play(tmp_path, {"house.org": notes}, said)
+    assert files["house.org"] == notes + "".join(f"{each}\n" for each in items) and told in answer, answer
+
+
+def test_the_offer_of_two_things_and_of_one_both_do_what_they_say(tmp_path):
+    notes = "* Meals\n- [ ] fish and chips\n- [ ] soup\n"
+    answers, files = play(tmp_path, {"house.org": notes}, "add stew and pasta to meals", "yes", 'add "rice and beans" to meals')
+    assert files["house.org"] == notes + "- [ ] stew\n- [ ] pasta\n- [ ] rice and beans\n", answers
 
 
 async def test_who_takes_one_edit_of_a_request_back_hears_that_others_stand(tmp_path):

@@ -10,12 +10,13 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples
 from passepartout.agent import Agent, run_anywhere
-from passepartout.messages import ApprovalRequired, Rejected, pick
 from passepartout.replay import Thought, replay, thoughts
 from passepartout.skills import Skill
 from passepartout.tools import Parameter, Tool
 from test_approvals import asking
-from test_cli import forks, home
+import test_cli
+
+forks, home = test_cli.forks, test_cli.home         # fixtures
 
 def call(tool, **args): return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "{tool}" :ARGS ({" ".join(f":{k.upper()} {json.dumps(v)}" for k, v in args.items())}) :EXPLANATION "You wanted to see what is there"))'
 

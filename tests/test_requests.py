@@ -14,8 +14,9 @@ from passepartout.serving.sockets import DaemonError, take_lock
 from passepartout.serving.following import drafts_to, followed, step
 from passepartout.serving.requests import ACTIONS, Refused, answer_to, approve, ask_payload, deny, handshake, hide_from_others, join, number_in, offer, say, session_of, text_in
 
-from test_daemon import house       # noqa: F401 (a fixture)
+import test_daemon
 
+house = test_daemon.house         # a fixture
 AT_THE_PORT = {"handshake", "health_check", "metrics", "status", "cancel", "deny", "endorsed", "pending", "grants", "plans", "trace", "undo"}
 
 

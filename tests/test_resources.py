@@ -7,7 +7,6 @@ from conftest import examples
 from passepartout.confinement import resources
 import passepartout.confinement.openedpath as openedpath
 from passepartout.oneline import displayed, shown
-from passepartout.confinement.openedpath import OpenedPath
 from passepartout.confinement.resources import hint, names_below, resolve, where
 from passepartout.confinement.roots import PathRefused, Root
 from waits import away, next_line
@@ -280,8 +279,8 @@ def test_everything_vanishes_during_a_walk(tree, root):
 
 def test_hints(tree, root):
     (tree / "caf\u00e9.org").touch()
-    for text, hint in (("Inbox.org", "inbox.org"), ("cafe\u0301.org", "caf\u00e9.org"), ("A/b", "")):
-        assert f"Did you mean {hint}" in str(pytest.raises(PathRefused, resolve, [root], text).value) or not hint
+    for text, near in (("Inbox.org", "inbox.org"), ("cafe\u0301.org", "caf\u00e9.org"), ("A/b", "")):
+        assert f"Did you mean {near}" in str(pytest.raises(PathRefused, resolve, [root], text).value) or not near
     assert "Did you mean" not in str(pytest.raises(PathRefused, resolve, [root], ".GIT").value)
 
 
@@ -333,9 +332,9 @@ def test_both_ways_agree_and_stay_inside(fast, links, absolute, text, access):
     (memex / "a" / "b").mkdir(parents=True)
     for name in ("f", "a/f", "a/b/f"): (memex / name).write_text(name)
     (base / "f").write_text("outside")
-    for (where, name), target in links.items():
+    for (folder, name), target in links.items():
         target = "/".join(target)
-        (memex / where / name).symlink_to(f"{memex}/{target}" if absolute else target or ".")
+        (memex / folder / name).symlink_to(f"{memex}/{target}" if absolute else target or ".")
     path, answers = "/".join(text), []
     for way in (True, False):
         root = Root(memex, kernel=way)

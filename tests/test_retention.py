@@ -13,7 +13,9 @@ from passepartout.storage.erasure import as_ranges
 from passepartout.journal import Journal, JournalError
 from passepartout.storage.store import Draft
 from passepartout.retention import Forgotten, forget, forget_old, forget_versions, old_run
-from test_cli import forks, home
+import test_cli
+
+forks, home = test_cli.forks, test_cli.home         # fixtures
 
 DAY = 86400
 NOW = [2_000_000_000.0]
@@ -319,7 +321,7 @@ def from_outside(agent, **which):
 
 def asked_models(folder):
     "All that was kept of what models were asked."
-    from passepartout.prompts import read, unpacked
+    from passepartout.prompts import unpacked
     found, bases = [], {}
     for path in folder.rglob("prompts.*"):
         for line in map(json.loads, path.read_text().splitlines()):
@@ -391,7 +393,7 @@ def test_a_turn_that_was_taken_back_and_erased_stands_nowhere(tmp_path):
 
 @pytest.mark.parametrize("typed", ["tell me  about\tthe pineapple", "  the pineapple ", "two lines\nabout the pineapple", "x" * 10_500 + " pineapple", "the pineapple has the token ghp_" + "aB3dE5gH7jK9" * 3])
 def test_a_line_of_the_history_goes_however_it_was_typed(tmp_path, typed):
-    from passepartout.terminal.lineediting import append_line, remember_lines
+    from passepartout.terminal.lineediting import remember_lines
     agent = a_life(tmp_path, ["Hm."], [])
     history = agent.journal.path.parent / "history"
     remember = remember_lines(history, harmless=lambda line: True)          # as before lines with secrets were left out
@@ -406,9 +408,9 @@ def test_a_line_of_the_history_goes_however_it_was_typed(tmp_path, typed):
 def test_a_typed_secret_stands_in_no_file(tmp_path):
     from passepartout.redaction.secrets import Secret, Vault
     from passepartout.terminal.lineediting import append_line, cleaner
-    from passepartout.tui.entry import History
+    from passepartout.tui.entry import TypedLines
     history, token = tmp_path / "history", "ghp_" + "aB3dE5gH7jK9" * 3
-    window, agent = History(history), Agent.bare()
+    window, agent = TypedLines(history), Agent.bare()
     agent.vault = Vault([Secret("OWN_KEY", b"seven-quiet-otters", ())])
     for line in ("find roof", f"my token is {token}"): window.add(line)
     for line in ("find fig", f"again {token}", "it is seven-quiet-otters"): append_line(history, line, cleaner(agent))

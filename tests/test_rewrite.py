@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, example, given, settings, strategies
 from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.outline.checkboxes import add_item, check, list_items
+from passepartout.outline.checkboxes import add_item, check
 from passepartout.toolbelt.addressing import find_heading
 from passepartout.toolbelt.edittools import edit_tools
 from passepartout.outline.bodytext import edit_body

@@ -16,13 +16,13 @@ import pytest
 from conftest import org_version
 
 import passepartout
-from passepartout.outline.checkboxes import BULLET, add_item, check, list_items
+from passepartout.outline.checkboxes import add_item, check, list_items
 from passepartout.outline.insertions import insert_headline
 from passepartout.outline.moves import archive, refile, refile_to
-from passepartout.notes import decode, parse_note
+from passepartout.notes import parse_note
 from passepartout.outline.planning import schedule, unschedule
 from passepartout.outline.priorities import set_priority
-from passepartout.outline.rewrite import RewriteError, delete_property, head, retitle, set_property, set_tags
+from passepartout.outline.rewrite import RewriteError, delete_property, retitle, set_property, set_tags
 from passepartout.outline.states import COOKIE, complete, set_state
 from passepartout.outline.timestamps import NAMES, stamps
 
@@ -288,7 +288,7 @@ TWO = ["* Inbox\n** Old [0/1]\n*** TODO deep\n", "* Inbox\n\n* Done\n", "#+START
 
 
 def test_moving_to_another_file(tmp_path):
-    rng, found, theirs = random.Random(5), [], []
+    rng, found = random.Random(5), []
     files = [note(rng) for _ in range(60)]
     for number, text in enumerate(files):
         outline, other = parse_note(text, "note.org"), parse_note(TWO[number % len(TWO)], "other.org")

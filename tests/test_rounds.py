@@ -98,10 +98,30 @@ async def test_who_proposes_the_same_again_and_again_is_told_and_the_person_gets
     agent = await asked(capture("box"), *[again] * 4)
     (tmp_path / "memex" / "inbox.org").write_text("* bees\n")
     reply = await agent.handle("note the box")
-    assert (tmp_path / "memex" / "inbox.org").read_text().count("* box") == 2 and len(agent.prompts) == 5
+    assert (tmp_path / "memex" / "inbox.org").read_text().count("* box") == 1 and len(agent.prompts) == 4
     assert "inbox.org" in str(reply) and "came to no answer" in str(reply) and "(:" not in str(reply)
-    assert reply.status == "answered" and len(reply.effects) == 2              # what was done stands, so nobody is told that it was refused
-    assert ["This was done twice just now" in prompt for prompt, system in agent.prompts] == [False, False, True, True, True] and "This was done twice" in agent.prompts[3][1]
+    assert reply.status == "answered" and len(reply.effects) == 1              # what was done stands, so nobody is told that it was refused
+    assert ["This was done just now, and stands in the note" in system for prompt, system in agent.prompts] == [False, False, True, True]
+
+
+async def test_who_goes_on_in_no_form_after_an_edit_is_not_told_that_nothing_was_done(asked, tmp_path):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "inbox.org").write_text("* bees\n")
+    reply = await (await asked(capture("box"), *['{"error": "x"}'] * 4)).handle("note the box")
+    assert (tmp_path / "memex" / "inbox.org").read_text() == "* bees\n* box\n" and reply.status == "failed" and len(reply.effects) == 1
+    assert str(reply).startswith("Added the ") and "That was done, and stands" in reply and "nothing was done" not in reply.lower().replace("else was done", ""), reply
+
+
+async def test_a_reason_that_says_nothing_is_for_the_model_and_not_for_the_person(asked, tmp_path):
+    reply = await (await asked(*[look("look").replace("The person wants to know what lies in the box.", "ok")] * 4)).handle("what is in the box?")
+    assert "not in the form" in reply and ":EXPLANATION" not in reply and reply.status == "rejected", reply
+
+
+@pytest.mark.parametrize("adds", [False, True])
+async def test_after_the_last_round_it_is_told_whether_anything_was_changed(asked, tmp_path, adds):
+    answers = [capture(f"box {n}") if adds and n == 3 else look("look", f"box {n}") for n in range(14)]
+    reply = await (await asked(*answers)).handle("look into all boxes")
+    assert reply.status == "dropped" and ("Nothing was changed." in reply) == (not adds) and ("What was done until then stands" in reply) == adds, reply
 
 
 def test_as_long_as_something_else_comes_of_it_nothing_was_seen_twice():

@@ -9,13 +9,13 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.gates.permissions import Permissions, kept_out, names_addresses, permissions_gate
+from passepartout.gates.permissions import Permissions, kept_out, permissions_gate
 from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
 from passepartout.confinement.resources import Root
-from passepartout.rulefile import RuleBook, faults, load_rules, read_rules
-from passepartout.rules import PathsOf, TIERS, UNREADABLE, Rule, RuleError, address_test, folded, glob, meant, path_test, ready, strictest, text_test
+from passepartout.rulefile import RuleBook, load_rules, read_rules
+from passepartout.rules import PathsOf, TIERS, UNREADABLE, Rule, folded, glob, meant, ready, strictest, text_test
 from passepartout.shell.sandbox import find_bubblewrap
-from passepartout.tools import Effects, Parameter, Tool, ToolRegistry
+from passepartout.tools import Parameter, Tool, ToolRegistry
 
 SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "x"}, "meta": {"source": "cli"}})
 TOOL = Tool("move", "", [Parameter("path", kind="path", access="write"), Parameter("under", default=""), Parameter("tags", "list", required=False)], lambda args: "")
@@ -450,7 +450,7 @@ def test_a_rule_names_an_address_for_the_network_gate(memex):
 @pytest.mark.slow
 def test_a_link_that_is_moved_all_the_time_never_gets_past_a_deny(memex):
     "A second thread swaps a note for a link into a denied folder; what the gates let pass is never opened there."
-    tools, roots, stop = ToolRegistry(), [Root(memex)], threading.Event()
+    stop = threading.Event()
     agent = boot(memex, TITLE, permissions={"default": "allow"})
     spot, one, other = memex / "projects" / "spot.org", memex / "projects" / ".a", memex / "projects" / ".b"
     def swap():

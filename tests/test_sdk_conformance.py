@@ -18,7 +18,6 @@ from ollama._types import ChatRequest, ChatResponse
 from pydantic import ConfigDict, TypeAdapter
 from test_providers import KEY, SAID, asked, failing, reply, serving, sse, stream
 
-from passepartout.backends import BackendFailure
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.gemini import _STOPS, Gemini
 from passepartout.providers.ollama import Ollama

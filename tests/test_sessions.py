@@ -1,18 +1,16 @@
 "Going back: conversation, memory, asks and edits, alone and through a daemon, at any moment and after a death"
 import asyncio, contextlib, json, os, random, signal, sqlite3, subprocess, sys
-from pathlib import Path
 
 import pytest
 
 from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.desk import ACTIONS, at_desk, find_place
+from passepartout.desk import ACTIONS, find_place
 from passepartout.conditions import PassepartoutError
 from passepartout.jobs import put_forward
-from passepartout.messages import PERSON, Signal
 from passepartout.sessions import list_sessions, offered_edits
-from passepartout.tools import Tool, pure
+from passepartout.tools import Tool
 from test_first_hour import play
 from waits import away, says, status
 
@@ -299,7 +297,7 @@ async def test_no_name_of_a_note_does_harm(place, wanted):
     except PassepartoutError as error: assert len(error.message) < 400
     else: assert row.path == "house.org"
     for name, key in (("focus", "note"), ("push", "place")):
-        try: told = await do(agent, name, **{key: wanted})
+        try: await do(agent, name, **{key: wanted})
         except PassepartoutError as error: assert len(error.message) < 400
     assert (await agent.handle("find slate")).status == "answered"
     await agent.close()

@@ -22,7 +22,7 @@ from passepartout.shell.plain import plain_script
 from passepartout.shell.reader import CommandReader, all_used
 from passepartout.shell.script import BUILTINS, Redirect, Script, script_text
 from passepartout.shell.syntax import _statements, read_script
-from passepartout.shell.table import lookup, table
+from passepartout.shell.table import table
 from passepartout.shell.tree import tree_of
 from passepartout.shell.words import Impure, expand_word
 from passepartout.tools import Parameter, Tool, ToolRegistry
@@ -722,7 +722,6 @@ def test_a_name_that_stands_for_another_program_is_asked_about(tmp_path, monkeyp
     "The table says what a program does under its options; an administrator's link may put another one there."
     from passepartout.shell import single
     from passepartout.shell.installed import another, pinned
-    real = {"ls": pinned("ls"), "sort": pinned("sort")}
     for target, asked in (("ls", False), ("ls-9.4", False), ("gls", False), ("coreutils", False), ("x86_64-linux-gnu-ls", False), ("busybox", True), ("toybox", True), ("env", True), ("lsattr", True), ("ls2x", True)):
         (tmp_path / target).write_text("")
         (link := tmp_path / f"link-{target}").symlink_to(tmp_path / target)

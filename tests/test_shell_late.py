@@ -1,12 +1,11 @@
 "Words that come while a command runs are judged like words that were typed, and nothing hostile gets in with them"
-import asyncio, json, os, random, subprocess
+import asyncio, json, random, subprocess
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from conftest import examples, thinned
-from passepartout.confinement.resources import Root
 from passepartout.shell import inside
 from passepartout.shell.harm import ASK, DENY, READ
 from passepartout.shell.judge import judge_command
@@ -14,7 +13,7 @@ from passepartout.shell.single import judge_late
 from passepartout.shell.values import _sed
 from passepartout.shell.run import RunLimits, Running, answer, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap
-from passepartout.shell.script import Script, script_text
+from passepartout.shell.script import script_text
 from passepartout.toolbelt.commandrun import judge_again
 from passepartout.toolbelt.shelltool import shell_tool
 from passepartout.toolbelt.steady import Watch

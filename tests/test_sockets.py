@@ -118,7 +118,7 @@ def test_a_port_that_the_system_keeps_is_told_in_its_words(monkeypatch):
 # Connecting
 
 def test_a_daemon_of_somebody_else_is_told_nothing(place, monkeypatch):
-    with listen_at(place) as made:
+    with listen_at(place):
         for uid in (os.geteuid(), 0):
             monkeypatch.setattr(sockets, "peer_of", lambda connection: Peer(1, uid, 0))
             connect_to(place).close()

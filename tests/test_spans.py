@@ -1,5 +1,5 @@
 "Spans: of whole turns with real gates and effects, in the memory of the SDK; never a text; nothing at all when nobody wants them"
-import json, os, re, subprocess, sys
+import os, subprocess, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 

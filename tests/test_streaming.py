@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -254,7 +253,7 @@ async def test_successive_turns_begin_alike_as_far_as_they_can(tmp_path):
         kept = [agent.asked_of_models(each.turn) for each in answers]
     for before, after, answer in zip(sent[1:], sent[2:], answers[1:]):
         at = shared(before, after)
-        assert after[at:].startswith(f"PERSON: question") and f"YOU: {answer}" in after[at:at + 200], after[at - 50:at + 80]       # up to what was said since
+        assert after[at:].startswith("PERSON: question") and f"YOU: {answer}" in after[at:at + 200], after[at - 50:at + 80]       # up to what was said since
         assert before[at:].startswith("TODAY:")
     assert [k.system for (k,) in kept] == [s.partition("\n\nFORM:")[0] for s in sent] and [k.prompt for (k,) in kept] == [body["messages"][1]["content"] for _, body in server.asked]
 

@@ -19,7 +19,7 @@ from passepartout.skillfiles.skillchild import page_tree
 from passepartout.tangling.sourceblocks import cell_lines
 from passepartout.tangling.tangle import astray, tangled, without_label
 from passepartout.terminal.tanglecommand import run_tangle
-from passepartout.tangling.tanglefiles import Ledger, page_of, plan_files, read_page, write_files
+from passepartout.tangling.tanglefiles import WrittenDigests, page_of, read_page
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "gatekeeper.org"
 
@@ -39,12 +39,12 @@ def test_nothing_is_written_elsewhere(tmp_path, target):
     os.mkfifo(home / "fifo")
     (home / "page.org").write_text(block(f"{target} :mkdirp yes"))
     before = snapshot(outside), sorted(os.listdir(home)), sorted(os.listdir(tmp_path))
-    with pytest.raises(TangleError): run_tangle([home / "page.org"], None, Ledger(tmp_path / "ledger" / "t.json"))
+    with pytest.raises(TangleError): run_tangle([home / "page.org"], None, WrittenDigests(tmp_path / "ledger" / "t.json"))
     assert (snapshot(outside), sorted(os.listdir(home)), sorted(os.listdir(tmp_path))) == before
 
 
 def test_what_somebody_wrote_or_edited_is_left_alone(tmp_path):
-    page, ledger = tmp_path / "p.org", lambda: Ledger(tmp_path / "l" / "t.json")
+    page, ledger = tmp_path / "p.org", lambda: WrittenDigests(tmp_path / "l" / "t.json")
     page.write_text(block("a.py") + block("b.py"))
     (tmp_path / "b.py").write_text("mine\n")
     with pytest.raises(TangleError, match="b.py"): run_tangle([page], None, ledger())
@@ -65,10 +65,10 @@ def test_a_setup_file_sends_nothing_elsewhere_and_a_missing_one_is_told(tmp_path
     home.mkdir()
     (home / "setup.org").write_text("#+PROPERTY: header-args :tangle ../out.py\n")
     (home / "p.org").write_text("#+SETUPFILE: setup.org\n#+begin_src python\nx = 1\n#+end_src\n")
-    with pytest.raises(TangleError, match="outside"): run_tangle([home / "p.org"], None, Ledger(tmp_path / "t.json"))
+    with pytest.raises(TangleError, match="outside"): run_tangle([home / "p.org"], None, WrittenDigests(tmp_path / "t.json"))
     (home / "setup.org").unlink()
     (home / "p.org").write_text("#+SETUPFILE: setup.org\n" + block("a.py"))
-    assert run_tangle([home / "p.org"], None, Ledger(tmp_path / "t.json")) == 0
+    assert run_tangle([home / "p.org"], None, WrittenDigests(tmp_path / "t.json")) == 0
     assert "names no file" in capsys.readouterr().err and sorted(os.listdir(home)) == ["a.py", "p.org"]
 
 
@@ -85,17 +85,17 @@ def test_a_forged_or_broken_ledger_is_no_permission(tmp_path):
     (tmp_path / "a.py").write_text("mine\n")
     for text in ('{"a": 1}', "[]", "\0", ""):
         (tmp_path / "t.json").write_text(text)
-        with pytest.raises(TangleError): run_tangle([tmp_path / "p.org"], None, Ledger(tmp_path / "t.json"))
+        with pytest.raises(TangleError): run_tangle([tmp_path / "p.org"], None, WrittenDigests(tmp_path / "t.json"))
 
 
 def test_two_pages_that_write_one_file_are_refused(tmp_path):
     for name in "ab": (tmp_path / f"{name}.org").write_text(block("x.py", name))
-    with pytest.raises(TangleError, match="both write x.py"): run_tangle([tmp_path / "a.org", tmp_path / "b.org"], tmp_path, Ledger(tmp_path / "t.json"))
+    with pytest.raises(TangleError, match="both write x.py"): run_tangle([tmp_path / "a.org", tmp_path / "b.org"], tmp_path, WrittenDigests(tmp_path / "t.json"))
 
 
 def test_shebang_makes_a_program_and_no_half_files_stay(tmp_path):
     (tmp_path / "p.org").write_text(block("bin/run :mkdirp yes :shebang #!/usr/bin/env python3", "print('hi')"))
-    run_tangle([tmp_path / "p.org"], tmp_path, Ledger(tmp_path / "t.json"))
+    run_tangle([tmp_path / "p.org"], tmp_path, WrittenDigests(tmp_path / "t.json"))
     assert os.access(tmp_path / "bin" / "run", os.X_OK) and sorted(os.listdir(tmp_path / "bin")) == ["run"]
     assert subprocess.run([tmp_path / "bin" / "run"], capture_output=True, text=True, timeout=120).stdout == "hi\n"
 
@@ -136,7 +136,7 @@ except Exception as error: print([(frame.filename, frame.lineno) for frame in tr
 @pytest.mark.parametrize("code, line", [("reversible(None)", "    if proposal.action in"), ("judge(None, [1])", "    answer = Answer(REFUSE, rule.__name__, f")])
 def test_an_exported_module_blames_the_line_of_its_page(tmp_path, code, line):
     (tmp_path / "gatekeeper.org").write_text(EXAMPLE.read_text())
-    assert run_tangle([tmp_path / "gatekeeper.org"], None, Ledger(tmp_path / "t.json")) == 0
+    assert run_tangle([tmp_path / "gatekeeper.org"], None, WrittenDigests(tmp_path / "t.json")) == 0
     (tmp_path / "fails.py").write_text(FAILS)
     said = [subprocess.run([sys.executable, *how, "fails.py", code], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}, timeout=120).stdout.strip() for how in ((), ("-m", "passepartout.skillfiles.pagelines"))]
     at = next(number for number, text in enumerate(EXAMPLE.read_text().splitlines(), 1) if text.startswith(line))
@@ -163,7 +163,7 @@ def test_every_line_of_code_keeps_its_number_or_is_counted(shape, data):
                                        (block("a.py :noweb yes", "<<a(x=1)>>").encode(), "result|prints"), (block("a.py :var x=(f)").encode(), "worked out")])
 def test_what_cannot_be_exported_is_one_sentence(tmp_path, data, why):
     (tmp_path / "p.org").write_bytes(data)
-    with pytest.raises(TangleError, match=why) as told: run_tangle([tmp_path / "p.org"], None, Ledger(tmp_path / "t.json"))
+    with pytest.raises(TangleError, match=why) as told: run_tangle([tmp_path / "p.org"], None, WrittenDigests(tmp_path / "t.json"))
     assert "p.org" in told.value.message and "\n" not in told.value.message
 
 

@@ -48,8 +48,9 @@ def ours(text: str, setup: Setup | None = None) -> dict[str, str] | str:
     return {t.name: t.text for t in plain}
 
 
-def differences(folder: Path, texts: list[str], others: dict[str, str] = {}) -> list[str]:
+def differences(folder: Path, texts: list[str], others: dict[str, str] | None = None) -> list[str]:
     "Where we and Emacs write different files. `others` are files that lie beside each page."
+    others = others or {}
     for i, text in enumerate(texts):
         (folder / f"{i:04}").mkdir()
         for name, other in others.items(): (folder / f"{i:04}" / name).write_bytes(other.encode())

@@ -410,6 +410,26 @@ def test_stored_outputs_are_what_comes_out_again(pair):
 
 
 @pytest.mark.slow
+def test_of_a_long_output_the_part_that_differs_is_told(pair):
+    pair.twin.write_text(pair.twin.read_text() + "\n```python\nprint('x' * 2000, double(3))\n```\n")
+    pair.run("one", "demo")
+    pair.edit_nb("double(3)", "double(4)")
+    stored, now = [line for line in "".join(pair.tool.stale()).splitlines() if line.startswith("  ")]
+    assert stored.startswith("  stored …xxx") and "xxx 6" in stored and now.startswith("  now    …xxx") and "xxx 8" in now
+
+
+def test_a_module_whose_names_are_not_in_the_index_is_told_while_its_page_is_open(pair, capsys):
+    pair.run("export")
+    pair.run("one", "demo")
+    assert "_modidx" not in capsys.readouterr().out
+    pair.edit_twin("def double(x)", "def twice(x)"); pair.edit_twin("`double`", "`twice`"); pair.edit_twin("double(21)", "twice(21)")
+    pair.run("one", "demo")
+    assert "note: passepartout/demo.py has other names than passepartout/_modidx.py: run python tools/nb.py export" in capsys.readouterr().out
+    said = pair.refuses("check")
+    assert said == "do what is said above" and "run python tools/nb.py export" in capsys.readouterr().out, "building everything takes minutes, and is not what is missing"
+
+
+@pytest.mark.slow
 def test_a_failing_cell_is_reported_and_keeps_the_old_outputs(pair):
     pair.run("one", "demo")
     pair.edit_twin("double(21)", "double()")
@@ -417,7 +437,7 @@ def test_a_failing_cell_is_reported_and_keeps_the_old_outputs(pair):
     assert "missing 1 required positional argument" in said and "nbs/01_demo.ipynb failed" in said
     assert "double()" in said and "execnb" not in said and "IPython/" not in said and len(said.splitlines()) < 16, "what runs the cells is not in the way"
     line = pair.twin.read_text().splitlines().index("double()") + 1
-    assert f"nbs/_md/01_demo.md, line {line}:" in said                 # the file that people edit, not only a cell's number
+    assert f"nbs/_md/01_demo.md, line {line}.\nThe page says there: So it does:\n" in said       # the file that people edit, not only a cell's number, and what does not hold there
     assert not list(pair.root.rglob("*.ipynb.*")), "no half-written file is left"
 
 

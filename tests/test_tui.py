@@ -18,12 +18,12 @@ from passepartout.tui.app import Tui
 from passepartout.tui.desk import NoteDesk
 from passepartout.tui.entries import Entry
 from passepartout.tui.frame import WINDOW_COMMANDS
-from passepartout.tui.entry import Blocks, Editor, History
+from passepartout.tui.entry import Blocks, Editor, TypedLines
 from passepartout.tui.picker import Picker
 from passepartout.tui.questions import Field, Guard, Questions
 from passepartout.tui.resident import Resident, leave
 from passepartout.tui.rows import Rows, screen_rows
-from passepartout.tui.talk import Events as TalkEvents, WindowChat
+from passepartout.tui.talk import WindowEvents, WindowChat
 from passepartout.tui.trial import has, until
 from passepartout.turns import Reply
 
@@ -247,7 +247,7 @@ def heard(events, *kinds):
 
 
 def test_an_answer_goes_to_the_session_that_asked_and_only_once(tmp_path):
-    resident, told = Resident(settings(tmp_path, f"{CAPTURE}\n---\nNoted.\n---\n{CAPTURE}\n---\nNoted.")), TalkEvents()
+    resident, told = Resident(settings(tmp_path, f"{CAPTURE}\n---\nNoted.\n---\n{CAPTURE}\n---\nNoted.")), WindowEvents()
     window = WindowChat(resident, "main", told)
     (first,) = resident.handle("remember", session="elsewhere").approvals
     window.answer(first, first.code); heard(told, "said")
@@ -261,7 +261,7 @@ def test_an_answer_goes_to_the_session_that_asked_and_only_once(tmp_path):
 
 
 def test_what_waits_behind_a_stopped_turn_is_forgotten(tmp_path):
-    resident, told = Resident(settings(tmp_path, "!sleep 60\nnever\n---\nLate.")), TalkEvents()
+    resident, told = Resident(settings(tmp_path, "!sleep 60\nnever\n---\nLate.")), WindowEvents()
     window = WindowChat(resident, "main", told)
     window.submit("first"); window.submit("second")
     wait_for(lambda: resident.turn is not None, "the first turn")
@@ -425,11 +425,11 @@ async def test_a_command_that_wants_words_waits_for_them(tmp_path):
 
 
 def test_history_keeps_no_code_and_follows_no_link(tmp_path):
-    past = History(tmp_path / "history")
+    past = TypedLines(tmp_path / "history")
     past.add("/approve 3F2A", {"3f2a"}); past.add("hello"); past.add("hello")
     assert past.lines == ["hello"] and (tmp_path / "history").read_text() == "hello\n"
     (tmp_path / "link").symlink_to(tmp_path / "history")
-    assert History(tmp_path / "link").lines == [] and History(tmp_path / "history").lines == ["hello"]
+    assert TypedLines(tmp_path / "link").lines == [] and TypedLines(tmp_path / "history").lines == ["hello"]
 
 
 def test_a_short_paste_cannot_drive_the_terminal():
@@ -440,7 +440,7 @@ async def test_what_was_sent_is_not_undone_into_the_editor_without_its_paste():
     "Ctrl-Z brought the mark of a long paste back after Enter, and nothing stood behind it: the mark itself was sent."
     class Desk(App):
         sent = []
-        def compose(self): yield Editor(History())
+        def compose(self): yield Editor(TypedLines())
         def on_editor_sent(self, message): self.sent.append(message.text)
     app = Desk()
     async with app.run_test(size=(40, 8)) as pilot:
@@ -495,7 +495,7 @@ async def test_what_was_typed_comes_back_with_all_its_lines(tmp_path):
     "Sent and not delivered while something else was begun, or cleared with Ctrl-C: in one row and cut at ten thousand letters, or as the mark of a paste without the paste."
     text = "for Ana:\n" + "- a line\n" * 2_000
     class Desk(App):
-        def compose(self): yield Editor(History(tmp_path / "history"))
+        def compose(self): yield Editor(TypedLines(tmp_path / "history"))
     app = Desk()
     async with app.run_test(size=(40, 8)) as pilot:
         editor = app.query_one(Editor)

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples
-from passepartout.conditions import GateError, PassepartoutError
-from passepartout.messages import Action, Allowed, ApprovalRequired, FrozenDict, Rejected, Signal
+from passepartout.conditions import GateError
+from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.plist import Keyword, read_plist
 from passepartout.skills import Skill, SkillRegistry
 from passepartout.agent import Agent
 from passepartout.messages import PERSON, Label
 from passepartout.tools import Effects, Parameter, Tool, ToolRegistry
 from passepartout.pastturns import parts
-from passepartout.verify import ANYTHING, MANDATORY, ROUNDS, ClearanceTable, Manifest, clear, interpret, is_spared, judge, judgement_record, lines_of, normalise
+from passepartout.verify import ANYTHING, MANDATORY, ROUNDS, ClearanceTable, Manifest, clear, is_spared, judge, judgement_record, lines_of, normalise
 
 SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "go"}, "meta": {"source": "cli", "session": "main"}})
 

@@ -1,9 +1,8 @@
 """Lists of tasks over generated notes, and the clock in every zone there is."""
-import os
 import random
 import time
-from datetime import date, datetime, time as hour, timedelta, timezone
-from zoneinfo import ZoneInfo, available_timezones
+from datetime import date, datetime, time as hour, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -13,7 +12,7 @@ from passepartout.agenda import agenda, render_agenda
 from passepartout.outline.diarydates import diary_dates
 from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org
-from passepartout.awareness.views import VIEWS, by_project, by_tag, open_items, projects_in, render_groups, unscheduled, view, waiting
+from passepartout.awareness.views import VIEWS, by_project, by_tag, open_items, projects_in, unscheduled, view, waiting
 from passepartout.wallclock import clock_case, clock_remark, clock_remarks, instant
 from test_org import texts
 
@@ -33,7 +32,7 @@ def test_every_view_of_any_text(files):
     assert not {(i.file, i.line) for i in waiting(items)} & {(i.file, i.line) for i in unscheduled(items)}
     for name in VIEWS: assert view(name, outlines)[1]
     assert [i.as_dict() for i in items] == [i.as_dict() for i in open_items(outlines[::-1])]
-    for o in outlines: assert all(f"%%(" in text for _, text in diary_dates(o)[1])
+    for o in outlines: assert all("%%(" in text for _, text in diary_dates(o)[1])
 
 
 @settings(max_examples=examples(300), deadline=None)

@@ -311,14 +311,16 @@ def exported(nb: Path) -> dict:
     return made
 
 
-def export(nb: Path):
-    "Write the modules of one notebook."
-    for module, text in exported(nb).items():
+def export(nb: Path) -> list:
+    "Write the modules of one notebook, and give them back."
+    made = exported(nb)
+    for module, text in made.items():
         keep(module, text, nb)
         write(module, text)
         remember_module(module)
         for folder in module.relative_to(LIB).parents:
             if not (LIB / folder / "__init__.py").exists(): (LIB / folder / "__init__.py").touch()
+    return list(made)
 
 
 def remember_module(module: Path):
@@ -458,7 +460,7 @@ def run_each(notebooks, done, workers=2, behind=False):
                     done(nb, json.loads(out.read_text(encoding="utf-8")))
                 else:
                     said = (Path(tmp) / f"{number}.err").read_text(errors="replace")
-                    done(nb, Drift(f"{shown(nb)} failed (status {status}){place_in_twin(nb, said)}:\n{of_ours(said)[-8000:]}"))
+                    done(nb, Drift(f"{shown(nb)} failed (status {status}){place_in_twin(nb, said)}\n{of_ours(said)[-8000:]}"))
         if runner.returncode: raise Drift(f"{script.name} ended with status {runner.returncode}")
 
 
@@ -468,13 +470,17 @@ def of_ours(said: str) -> str:
 
 
 def place_in_twin(nb: Path, said: str) -> str:
-    "Where in the text twin, which is what people edit, a notebook failed that `said` this; empty when that cannot be told."
+    """Where in the text twin, which is what people edit, a notebook failed that `said` this, and the sentence above that cell, which is
+    what does not hold any more; empty when that cannot be told."""
     cell, line = re.search(r"While Executing Cell #(\d+)", said), re.search(r'File "<ipython-input[^"]*>", line (\d+)', said)
     twin = TWINS / nb.relative_to(NBS).with_suffix(".md")
     try: source = "".join(json.loads(nb.read_text(encoding="utf-8"))["cells"][int(cell[1]) - 1]["source"])
     except (OSError, ValueError, LookupError, TypeError): return ""
     before, found, _ = twin.read_text(encoding="utf-8").partition(f"```python\n{source}\n```") if twin.exists() else ("", "", "")
-    return f", {shown(twin)}, line {before.count(chr(10)) + 1 + int(line[1] if line else 1)}" if found else ""
+    if not found: return ""
+    above = before.rstrip().rpartition("\n\n")[2].replace("\n", " ")
+    sentence = "" if above.startswith(("#", "`", "|")) else f".\nThe page says there: {above}"
+    return f", {shown(twin)}, line {before.count(chr(10)) + 1 + int(line[1] if line else 1)}{sentence}"
 
 
 def run_all(notebooks) -> list:
@@ -608,12 +614,12 @@ def pick(name: str):
     raise Drift(f"No page is called {name}. " + (f"There are {', '.join(near)}." if near else f"They lie in {shown(NBS)}; the name is what stands there, without the ending."))
 
 
-def unindexed():
-    "Modules whose functions and classes are not those that nbdev's index has for them: `one` exports a module, `export` the index as well."
+def unindexed(modules=None):
+    "Modules, of all or of these, whose functions and classes are not those that nbdev's index has for them: `one` exports a module, `export` the index as well."
     if not (LIB / "_modidx.py").exists(): return
     index = runpy.run_path(str(LIB / "_modidx.py"))["d"]["syms"]
     defines = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
-    for module in sorted(LIB.rglob("*.py")):
+    for module in sorted(LIB.rglob("*.py") if modules is None else modules):
         if module.name.startswith("_"): continue
         name, found = ".".join(module.relative_to(LIB.parent).with_suffix("").parts), set()
         try: body = ast.parse(module.read_text(encoding="utf-8")).body
@@ -658,8 +664,11 @@ def stale(wanted=None):
             continue
         stored, now = outputs_of(read_notebook(nb)), outputs_of(ran)
         if stored != now:
-            old, new = next((pair for pair in zip(stored, now) if pair[0] != pair[1]), (stored, now))
-            yield f"{shown(nb)} prints something else than it stores:\n  stored {str(old)[:300]}\n  now    {str(new)[:300]}"
+            old, new = map(str, next((pair for pair in zip(stored, now) if pair[0] != pair[1]), (stored, now)))
+            same = len(os.path.commonprefix((old, new)))
+            begin = max(same - 100, 0) if same > 200 else 0            # a table of a page is long, and what differs may stand at its end
+            cut = lambda text: f"{'…' * bool(begin)}{text[begin:begin + 300]}{'…' * (len(text) > begin + 300)}"
+            yield f"{shown(nb)} prints something else than it stores:\n  stored {cut(old)}\n  now    {cut(new)}"
 
 
 def main(*args):
@@ -675,13 +684,12 @@ def main(*args):
     if winner and not names: raise Drift("--from needs the names of the notebooks it is for")
     if verb == "one":
         for nb, twin in pairs: sync(nb, twin, winner)
-        for nb, _ in pairs: export(nb)
+        modules = [module for nb, _ in pairs for module in export(nb)]
         copy_settings()
         problems = run_and_store([nb for nb, _ in pairs])
         write_tops([nb for nb, _ in pairs])
         complain(problems)
-        for nb, _ in pairs:
-            for line in (*unfit(nb), *page_faults(nb)): print(f"note: {line}")
+        for line in (*(line for nb, _ in pairs for line in (*unfit(nb), *page_faults(nb))), *unindexed(modules)): print(f"note: {line}")
     elif verb == "sync":
         problems = []
         for nb, twin in pairs:
@@ -699,6 +707,7 @@ def main(*args):
     else:
         drift = list(check() if verb == "check" else stale(pairs))
         for line in drift: print(line)
+        if all(": run python " in line for line in drift) and drift: raise Drift("do what is said above")
         if drift: raise Drift("mend what is named above, then run: python tools/nb.py build")
 
 

@@ -508,7 +508,6 @@ def check():
 
 def markdown(folder: str):
     "The text twins, under the names that the modules' docstrings link to."
-    from nbdev.config import get_config
     for twin in sorted((NBS / "_md").rglob("*.md")):
         page = Path(folder) / (html_name(twin.relative_to(NBS / "_md").with_suffix(".ipynb").as_posix()) + ".md")
         if page.with_suffix("").exists():

@@ -2,7 +2,6 @@
 import asyncio
 import os
 import tempfile
-import time
 
 os.environ["LLM_USER_PATH"] = tempfile.mkdtemp(prefix="llm-user-")
 

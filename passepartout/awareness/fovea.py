@@ -62,7 +62,7 @@ def by_nearness(focus: Focus, most: int, local: bool, count: Counter = utf8_boun
         shown = [m for m in getattr(focus, name) if local or not m.private]
         for row, mention in enumerate(shown):
             yield ViewLine((place, row), f"{title}:\n- {mention.text}" if not row else f"- {mention.text}", mention.private)
-    for n in range(n, len(body)): yield ViewLine((2, n), body[n], focus.private)
+    for later in range(n, len(body)): yield ViewLine((2, later), body[later], focus.private)
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #e6b9ff82
 def foveal_view(focus: Focus | None, most: int, *, local: bool = False, count: Counter = utf8_bound) -> Sight:

@@ -27,7 +27,7 @@ from ..org import plain_text
 from ..outline.privacy import is_private
 from ..outline.properties import said_at
 from .query import IndexQuestion, QueryError, ask, misread, has_filter, say_filter
-from .ranking import MOST, Best, Candidate, best_sections, select
+from .ranking import MOST, Best, RankedSection, best_sections, select
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
 from ..search import EMPTY_FOLDER, Found, Hit, Term, clip, fold, no_terms, openly, say_apart, say_missing
@@ -87,7 +87,7 @@ def best_line(text: str, line: int, start: int, body: str, terms: Sequence[Term]
     return where, clip(" ".join(plain_text(shown).split()), terms, width)
 
 # %% ../../nbs/indexing/08j_finding.ipynb #6d4ffb6b
-def make_hits(index: Index, chosen: Sequence[tuple[float, Candidate]], terms: Sequence[Term]) -> tuple[Hit, ...]:
+def make_hits(index: Index, chosen: Sequence[tuple[float, RankedSection]], terms: Sequence[Term]) -> tuple[Hit, ...]:
     "The hits for some candidates."
     ids, texts, hits = [each.id for _, each in chosen], {}, []
     rows = {id: rest for id, *rest in index.db.execute("SELECT id, title, line, start, body, keyword FROM node WHERE id IN (SELECT value "

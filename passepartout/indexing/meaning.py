@@ -21,7 +21,7 @@ from .finding import IndexedNotes, find_indexed, make_found
 from .index import Index
 from .lent import UNUSED, lent_embedder
 from .query import Leaf, QueryError, ask, read_tokens
-from .ranking import Best, Candidate, best_sections, ceiling
+from .ranking import Best, RankedSection, best_sections, ceiling
 from ..search import Found
 from .upkeep import Upkeep
 
@@ -41,11 +41,11 @@ def plain_words(query: str) -> bool:
     return all(isinstance(token, Leaf) and not token.field and not token.phrase for token in read_tokens(query[:2_000]))
 
 # %% ../../nbs/indexing/08r_meaning.ipynb #9be5cb43
-def sections(index: Index, idents: Sequence[str], folder: str = ".") -> list[Candidate]:
+def sections(index: Index, idents: Sequence[str], folder: str = ".") -> list[RankedSection]:
     "The sections with these identities that are not put away, in the same order. Must be used inside of `guarded`."
     sql = "SELECT f.path, n.id, n.file, n.place, n.state FROM node n JOIN file f ON f.id = n.file WHERE n.ident = ?"
     rows = [row for ident in idents for row in index.db.execute(sql, (ident,)) if not row[4] & OUT_OF_SIGHT]
-    return [Candidate(*row) for path, *row in rows if folder in (".", "") or path == folder or path.startswith(folder + "/")]
+    return [RankedSection(*row) for path, *row in rows if folder in (".", "") or path == folder or path.startswith(folder + "/")]
 
 # %% ../../nbs/indexing/08r_meaning.ipynb #8d5d6549
 def find_by_meaning(index: Index, vectors: Vectors | None, query: str, *, limit: int = 8, now: float = 0.0, today: date | None = None,

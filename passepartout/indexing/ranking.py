@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/indexing/ranking.html.md"""
 
 # %% auto #0
 __all__ = ['MOST', 'TITLE', 'TAG', 'FILED', 'BODY', 'TOGETHER', 'BEGINNING', 'CALLED', 'BEGUN', 'PAGE', 'STATE', 'AGE', 'HIDDEN',
-           'UNMEANT', 'LINKS', 'MONTH', 'TITLED', 'LATEST', 'OF_FILE', 'Candidate', 'source', 'select', 'too_many',
+           'UNMEANT', 'LINKS', 'MONTH', 'TITLED', 'LATEST', 'OF_FILE', 'RankedSection', 'source', 'select', 'too_many',
            'needles', 'spaced', 'title_words', 'stands_in', 'points', 'asked_name', 'file_words', 'called_so',
            'name_points', 'state_points', 'age_points', 'link_points', 'filed_under', 'base_points', 'RankedRow',
            'within_reach', 'with_links', 'count_for', 'ranked', 'own_pages', 'without_files', 'Best', 'best_sections',
@@ -27,7 +27,7 @@ from ..tuples import NamedTuple
 MOST = 1_000               # sections that are ranked
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #4a0434f9
-class Candidate(NamedTuple):
+class RankedSection(NamedTuple):
     "What ranking needs of a section. Without words to compare them with, title and tags are empty."
     id: int
     file: int
@@ -48,11 +48,11 @@ def source(question: IndexQuestion, match: str, folder: str) -> tuple[str, list]
     return f"{start} WHERE {' AND '.join(where) or '1'}", values
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #0b060958
-def select(index: Index, question: IndexQuestion, match: str, folder: str = ".", most: int | None = None) -> list[Candidate]:
+def select(index: Index, question: IndexQuestion, match: str, folder: str = ".", most: int | None = None) -> list[RankedSection]:
     "At most `most` sections (default: one more than `MOST`), the last written first."
     rest, values = source(question, match, folder)
     sql = f"SELECT n.id, n.file, n.place, n.state{', n.title, n.tags, n.folded' if question.words else ''} FROM {rest} ORDER BY {'words.rowid' if match else 'n.id'} DESC LIMIT ?"
-    return [Candidate(*row) for row in index.db.execute(sql, [*values, MOST + 1 if most is None else most])]
+    return [RankedSection(*row) for row in index.db.execute(sql, [*values, MOST + 1 if most is None else most])]
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #57c120df
 def too_many(index: Index, question: IndexQuestion, folder: str = ".") -> bool:
@@ -75,7 +75,7 @@ def spaced(text: str) -> str:
     return f" {' '.join(index_words(text))} "
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #8e6f6527
-def title_words(each: Candidate) -> str:
+def title_words(each: RankedSection) -> str:
     "The words of a section's title, spaced."
     if each.folded is not None: return f" {each.folded} "
     return f" {' '.join(plain_text(each.title).encode().translate(ASCII).decode().split())} "
@@ -110,12 +110,12 @@ def file_words(path: str) -> str:
     return spaced(path.rsplit("/", 1)[-1].rsplit(".", 1)[0])
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #43864eff
-def called_so(each: Candidate, path: str, name: str) -> bool:
+def called_so(each: RankedSection, path: str, name: str) -> bool:
     "Whether a section, or a file by its title or name, is called exactly `name`."
     return title_words(each) == name or not each.place and file_words(path) == name
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #5e10928a
-def name_points(each: Candidate, path: str, name: str) -> float:
+def name_points(each: RankedSection, path: str, name: str) -> float:
     "What a section or file gets for being called `name`, or for a title that begins with it."
     if not name: return 0.0
     if called_so(each, path, name): return CALLED + (PAGE if not each.place or file_words(path) == name else 0.0)
@@ -149,7 +149,7 @@ def filed_under(index: Index, word: str, ids: Sequence[int]) -> set[int]:
     return {id for id, in rows}.intersection(ids)
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #62e40cb4
-def base_points(index: Index, question: IndexQuestion, found: Sequence[Candidate], now: float, words: Sequence[str]) -> dict[int, float]:
+def base_points(index: Index, question: IndexQuestion, found: Sequence[RankedSection], now: float, words: Sequence[str]) -> dict[int, float]:
     "The points of each section without those for links. `words` are those to ask *filed under* for."
     files, wanted, standing, values, lacking = index.files(), needles(question.words), {}, {}, [[] for _ in question.words]
     name = asked_name(question)
@@ -171,7 +171,7 @@ class RankedRow(NamedTuple):
     below: float               # the points, negative, so that the best come first
     path: str
     place: int
-    section: Candidate
+    section: RankedSection
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #d7680dae
 def within_reach(rows: Sequence[RankedRow], links: LinkCounts, limit: int) -> tuple[list[RankedRow], list[RankedRow]]:
@@ -198,12 +198,12 @@ def with_links(index: Index, rows: Sequence[RankedRow], links: LinkCounts) -> li
 def count_for(links: LinkCounts, row: RankedRow, ident: str, title: str, folded: str | None) -> int:
     "How many links lead to a section."
     if not row.place: return sum([links.counts.get(name, 0) for name in link_names(title, ident, row.path)])
-    words = title_words(Candidate(0, 0, 0, 0, title, "", folded))[1:-1]
+    words = title_words(RankedSection(0, 0, 0, 0, title, "", folded))[1:-1]
     return links.counts.get("id:" + ident, 0) + (links.counts.get("title:" + words, 0) if words else 0)
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #e27b08fe
-def ranked(index: Index, question: IndexQuestion, found: Sequence[Candidate], now: float, limit: int,
-           words: Sequence[str] | None = None) -> list[tuple[float, Candidate]]:
+def ranked(index: Index, question: IndexQuestion, found: Sequence[RankedSection], now: float, limit: int,
+           words: Sequence[str] | None = None) -> list[tuple[float, RankedSection]]:
     "(points, candidate), best first, exact for the first `limit`. `words` are those to ask *filed under* for (default: those of the question)."
     files, values, links = index.files(), base_points(index, question, found, now,
                                                       question.words if words is None else words), index.linked()
@@ -212,7 +212,7 @@ def ranked(index: Index, question: IndexQuestion, found: Sequence[Candidate], no
     return [(-row.below, row.section) for row in (*with_links(index, near, links), *far)]
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #3dd53f2b
-def own_pages(index: Index, question: IndexQuestion, found: Sequence[Candidate]) -> set[int]:
+def own_pages(index: Index, question: IndexQuestion, found: Sequence[RankedSection]) -> set[int]:
     "The numbers of the files that are called what was asked for and have text of their own, and none of whose sections is called so."
     name, files = asked_name(question), index.files()
     called = [each for each in found if called_so(each, files[each.file][0], name)] if name else []
@@ -222,7 +222,7 @@ def own_pages(index: Index, question: IndexQuestion, found: Sequence[Candidate])
     return {id for id, in rows}
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #c61207d3
-def without_files(index: Index, question: IndexQuestion, found: list[Candidate]) -> list[Candidate]:
+def without_files(index: Index, question: IndexQuestion, found: list[RankedSection]) -> list[RankedSection]:
     "The candidates without files that match by their name alone, beside sections of theirs."
     sections = {each.file for each in found if each.place}
     doubtful = [each.id for each in found if not each.place and each.file in sections]
@@ -235,7 +235,7 @@ def without_files(index: Index, question: IndexQuestion, found: list[Candidate])
 # %% ../../nbs/indexing/08ia_ranking.ipynb #c63bad5b
 class Best(NamedTuple):
     "(points, section) best first, how many match (at most `MOST`), and a sentence when there are more."
-    order: list[tuple[float, Candidate]]
+    order: list[tuple[float, RankedSection]]
     total: int
     cut: str = ""
 
@@ -268,13 +268,13 @@ def ceiling(question: IndexQuestion) -> float:
     return (TITLE * (count - 1) + TAG) / count + STATE + AGE + LINKS
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #0a3afa0e
-def stand_above(question: IndexQuestion, order: Sequence[tuple[float, Candidate]], limit: int) -> bool:
+def stand_above(question: IndexQuestion, order: Sequence[tuple[float, RankedSection]], limit: int) -> bool:
     "Whether no section that lacks a word in its title belongs among the first `limit`."
     return bool(question.words) and 0 < limit <= len(order) and order[limit - 1][0] > ceiling(question)
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #efcf89df
-def with_latest(index: Index, question: IndexQuestion, titled: Sequence[Candidate], latest: Sequence[Candidate], now: float, limit: int,
-                folder: str) -> list[tuple[float, Candidate]]:
+def with_latest(index: Index, question: IndexQuestion, titled: Sequence[RankedSection], latest: Sequence[RankedSection], now: float, limit: int,
+                folder: str) -> list[tuple[float, RankedSection]]:
     "The order of those by title and the `MOST` that were written last (`latest`, if they are known). What only begins with a word is passed over, in bodies and headings above."
     if question.narrow or not latest: latest = select(index, question, question.narrow or question.match, folder, MOST)
     found = list({each.id: each for each in (*titled, *latest)}.values())[:MOST]
@@ -284,7 +284,7 @@ def with_latest(index: Index, question: IndexQuestion, titled: Sequence[Candidat
 OF_FILE = """SELECT 1 FROM words WHERE words MATCH :match AND rowid BETWEEN (SELECT min(id) FROM node WHERE file = :file) AND (SELECT max(id) FROM node WHERE file = :file)
     AND +rowid IN (SELECT id FROM node WHERE file = :file AND place > 0) LIMIT 1"""
 
-def settle_files(index: Index, question: IndexQuestion, order: list[tuple[float, Candidate]], limit: int) -> tuple[list[tuple[float, Candidate]],
+def settle_files(index: Index, question: IndexQuestion, order: list[tuple[float, RankedSection]], limit: int) -> tuple[list[tuple[float, RankedSection]],
         bool]:
     "The order without those files among the first that match by their name alone, beside sections of theirs; and whether that is in doubt for one of them."
     kept, doubt, body, own = [], False, f"body : ({' OR '.join(question.words)})", own_pages(index, question, [each for _, each in order])

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from .endpoints import HttpFailed, Times, wait_of
-from .eventstream import Events, StreamLines, read_json, read_piece
+from .eventstream import EventReader, StreamLines, read_json, read_piece
 
 # %% ../../nbs/net/11ca_httpclient.ipynb #8294f255
 def library() -> Any:
@@ -227,7 +227,7 @@ MANY = 256                                  # pieces or lines, after which other
 
 async def _pieces(response: Any, sse: bool, taken: Callable[[Any], bool], times: Times, alive: Callable[[], None]) -> None:
     "Give each event of a stream to `taken`, until the stream ends or says that it is done."
-    lines, events, received, pieces = StreamLines(times.line), Events(sse), 0, response.aiter_raw()
+    lines, events, received, pieces = StreamLines(times.line), EventReader(sse), 0, response.aiter_raw()
     count = 0
     async for piece in pieces:
         alive()

@@ -19,7 +19,7 @@ from ..capture import clean_body, line_ending, markdown_lines, org_lines, word_f
 from ..lazy import Regex
 from ..org import Node, Outline
 from .rewrite import RewriteError, check_org_tags, ending_at, facts, line_span, one_line, replaced, reread
-from .states import is_bullet
+from .states import is_bullet, no_such_state
 from .timestamps import brackets_in
 
 # %% ../../nbs/outline/08fca_insertions.ipynb #142cfd3b
@@ -81,7 +81,7 @@ def insert_org(outline: Outline, node: Node, title: str, kind: str, keyword: str
                tags: Sequence[str], first: bool) -> str:
     "The text with a new Org heading below `node`, a heading or the file. Raises `RewriteError`."
     if keyword is not None and keyword not in outline.keywords.states:
-        raise RewriteError(f"{outline.file} has no state {keyword}; it has {', '.join(outline.keywords.states)}. Nothing was changed.")
+        raise RewriteError(no_such_state(outline, keyword))
     if keyword is None and kind == "task": keyword = (outline.keywords.open or outline.keywords.done or ("TODO",))[0]
     check_org_tags(tags)
     lines = org_lines(title, "task" if keyword else "note", scheduled, deadline, body, keyword or "")

@@ -56,11 +56,12 @@ def facts(node: Node) -> dict:
     return {name: getattr(node, name) for name in FACTS}
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #df90a047
-def settled(outline: Outline, text: str, node: Node, others: dict[int, dict] = {}, **wanted: Any) -> str:
+def settled(outline: Outline, text: str, node: Node, others: dict[int, dict] | None = None, **wanted: Any) -> str:
     "`text`, if it reads as `outline` with the facts `wanted` in `node` (and `others`, by place) and nothing else; otherwise `RewriteError`."
     after = reread(outline, text)
     expected = [facts(n) for n in outline.nodes]
-    for index, new in {**others, node.index: {**others.get(node.index, {}), **wanted}}.items(): expected[index].update(new)
+    for index, new in (others or {}).items(): expected[index].update(new)
+    expected[node.index].update(wanted)
     if [facts(n) for n in after.nodes] == expected and after.keywords == outline.keywords: return text
     if len(after.nodes) != len(expected):
         raise RewriteError(f"That would add or remove a heading of {outline.file}, so nothing was changed.")

@@ -236,7 +236,7 @@ def with_repeat(stamp: Stamp, rule: RecurrenceRule | None) -> Stamp:
                  stamp.end, stamp.line)
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #01e553be
-PAGE_DATE = Regex(rf"^(start|date)(?:[ _-]?date)?[ \t]*:[ \t]*[\"']?(?:\[\[)?(\d{{4}})-(\d\d)-(\d\d)(?:[ T](\d{{1,2}}):(\d\d))?", re.M | re.I)
+PAGE_DATE = Regex(r"^(start|date)(?:[ _-]?date)?[ \t]*:[ \t]*[\"']?(?:\[\[)?(\d{4})-(\d\d)-(\d\d)(?:[ T](\d{1,2}):(\d\d))?", re.M | re.I)
 REPEATED = ("recurring", "rrule")                  # what the front matter of a page that repeats has for its `type`
 LAST_DAY, HOUR = Regex(r"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d{1,2}):(\d\d))?"), Regex(r"(\d{1,2}):(\d\d)(?!\d)")
 

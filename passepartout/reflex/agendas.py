@@ -99,11 +99,12 @@ def agenda(request: Request) -> dict | None:
                      start=start, end=end, folder=folder)
 
 # %% ../../nbs/reflex/agendas.ipynb #6551ba00
+_GONE = Regex(r"how\s+(?:many|much)\s.*\b(?:did|was|were|had|came|went|got|have\s+(?:i|we)|has)\b", re.I)
 _OF_ME = Regex(r"(?:(?:do|am|have|will|must|should)\s+(?:i|we)|are\s+we|how\s+(?:many|much)|any)\s+(?=\S)", re.I)
 
 def my_days(request: Request) -> dict | None:
     "do I work on saturday?, how many shifts do I have next week?: what stands on the days at the end of a question about oneself"
-    if "\n" in request.text or not 3 <= len(request.words) <= 20 or not _OF_ME.match(request.text.strip()): return None
+    if "\n" in request.text or not 3 <= len(request.words) <= 20 or not _OF_ME.match(request.text.strip()) or _GONE.match(request.text.strip()): return None
     spans = (read_span(request.words[start:], request.today) for start in range(2, len(request.words)))
     if (span := next(filter(None, spans), None)) is None or span.end < request.today: return None
     return tool_call("org-agenda", f"You asked about {span}", start=span.start.isoformat(), end=span.end.isoformat())

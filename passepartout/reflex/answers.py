@@ -292,7 +292,7 @@ def one_day(line: str, start: int, end: int, dated: list, around: Surroundings, 
 # %% ../../nbs/reflex/answers.ipynb #508bc96f
 _HOW_LONG = Regex(r"how\s+(?:many\s+(days|weeks|nights)|long)\s+(?:(?:is\s+it|are\s+there|to\s+go)\s+)?(?:(?:left|still)\s+)?(?P<joint>until|till|to"
                   r"|before)\s+(.{2,80})", re.I)
-_WHICH_DAY = Regex(r"(?:what(?:'s|\s+is|\s+was|\s+will\s+be)?\s+the\s+date|(?:what|which)\s+(?:day|date|weekday)(?:\s+of\s+the\s+week)?(?:\s+is|'s"
+_WHICH_DAY = Regex(r"(?:what(?:'?s|\s+is|\s+was|\s+will\s+be)?\s+the\s+date|(?:what|which)\s+(?:day|date|weekday)(?:\s+of\s+the\s+week)?(?:\s+is|'s"
                    r"|\s+was|\s+will\s+be)?(?:\s+it)?|when\s+is)\s+(?:on\s+)?(.{2,60})", re.I)
 
 _SINCE = Regex(r"how\s+(?:many\s+(?:days|weeks)|long)\s+(?:(?:is\s+it|has\s+it\s+been|have\s+passed|ago\s+(?:is|was))\s+)?(?:since\s+)?(?:the\s+)?(.{2,60})", re.I)

@@ -21,7 +21,7 @@ from .dates import NoSuchDate, words_of
 from .whens import read_when
 
 # %% ../../nbs/reflex/commands.ipynb #4958f990
-_DONE = Regex(r"(?:(?:i(?:'?ve|'?m| have| am)?\s+)?(?:just\s+|already\s+)?(?:done|finished|completed)|finish|complete|close)(?:\s+with)?(?:\s*:\s*|\s+)(?!(?:tasks|todos|things)\b|(?:today|yesterday|(?:this|last)\s+(?:week|month))$)(.+)", re.I)
+_DONE = Regex(r"(?:(?:i(?:'?ve|'?m| have| am)?\s+)?(?:just\s+|already\s+)?(?:done|finished|completed)|finish|complete|close)(?:\s+with)?(?:\s*:\s*|\s+)(?!.{1,80}\s(?:is|are)\s(?:very\s)?(?:urgent|important)\b|(?:tasks|todos|things)\b|(?:today|yesterday|(?:this|last)\s+(?:week|month))$)(.+)", re.I)
 _MARK = Regex(r"(?:mark|set|put|change|switch|tick|check|flag)\s+(?:the\s+(?:state|status)\s+of\s+)?(.+?)\s+(?:(?:back\s+)?(?:as|to|on|into)\s+)?(not done|on hold|in progress|[\w-]+)", re.I)
 _WITH_NOTE = Regex(r"([^:\n]{3,120}?):\s+(\S.{0,300})")
 _REOPEN = Regex(r"(?:re-?open|undone|unfinish|uncomplete)\s+(.+)|open\s+(.+)\s+again", re.I)

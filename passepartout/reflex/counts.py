@@ -10,7 +10,6 @@ __all__ = ['MOST_DAYS', 'stem', 'is_of', 'has_all', 'files_dated', 'called_so', 
 # %% ../../nbs/reflex/counts.ipynb #63e0f61a
 import re
 from collections.abc import Iterator
-from datetime import date
 
 from ..agenda import display_title, event_days, live_dates, live_expressions
 from ..indexing.index import Index

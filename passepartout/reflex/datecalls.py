@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/reflex/datecalls.html.md"""
 
 # %% auto #0
 __all__ = ['odd_in_text', 'onto_day', 'side_question', 'week_question', 'planned_already', 'by_days', 'active_dates',
-           'propose_later_hour', 'same_length', 'propose_clock', 'turn_by_rule', 'repetition', 'skipped_by_rule',
-           'propose_next_turn', 'first_turn', 'propose_first_turn', 'turn_before', 'propose_turn_before', 'all_turns',
-           'propose_date']
+           'propose_later_hour', 'same_length', 'propose_clock', 'propose_length', 'turn_by_rule', 'repetition',
+           'skipped_by_rule', 'propose_next_turn', 'first_turn', 'propose_first_turn', 'turn_before',
+           'propose_turn_before', 'all_turns', 'without_end', 'propose_date']
 
 # %% ../../nbs/reflex/datecalls.ipynb #8a9fe8c2
 from collections.abc import Iterable, Mapping, Sequence
@@ -141,6 +141,23 @@ def propose_clock(command: Command, place: Place, around: Surroundings, today: d
     if there := planned_already(found.values(), stamp.kind, f"{begin:%Y-%m-%d %H:%M}", until): return say(f"{name_of(place, around)} is {there} already.")
     return call("org-schedule", said, place, around, date=f"{begin:%Y-%m-%d %H:%M}", kind=stamp.kind, until=until)
 
+# %% ../../nbs/reflex/datecalls.ipynb #fe8778cc
+def propose_length(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
+    "org-schedule with another end on the same day."
+    found, name, what = {s.kind: s for s in active_dates(place, around)}, name_of(place, around), object_of(command.target)
+    stamp = found.get("scheduled") or found.get("deadline") or found.get("plain")
+    lasts, more, ends = map(command.args.get, ("lasts", "longer", "ends"))
+    if stamp is None or stamp.at is None:
+        effort = f" If it is the effort: set effort of {what} to {lasts // 60}:{lasts % 60:02}" if lasts else ""
+        return decline(f"{name} has no time of day, so it has no end. Name both, for example: move {what} to {stamp.day if stamp else 'friday'} 16:00-17:00.{effort}")
+    begin = datetime.combine(stamp.day, stamp.at)
+    if more and (stamp.until is None or stamp.until_day): return decline(f"{name} begins at {stamp.at:%H:%M} and has no end yet. Say how long it takes, for example: make {what} 2 hours")
+    if ends: end = datetime.combine(stamp.day, ends if ends > stamp.at or ends.hour > 11 else ends.replace(hour=ends.hour + 12))
+    else: end = begin + timedelta(minutes=lasts) if lasts else datetime.combine(stamp.day, stamp.until) + timedelta(minutes=more)
+    if end <= begin or end.date() != stamp.day: return decline(f"{name} would end at {end:%H:%M}{' on another day' if end.date() != stamp.day else ''}, and begins at {stamp.at:%H:%M}. Name both, for example: move {what} to {stamp.at:%H:%M}-{min(begin + timedelta(hours=1), begin.replace(hour=23, minute=59)):%H:%M}")
+    said = replace(command, said=f"let {{}} end at {end:%H:%M}", args={"clock": f"{begin:%H:%M}", "until": f"{end:%H:%M}", "kind": ""})
+    return propose_clock(said, place, around, today)
+
 # %% ../../nbs/reflex/datecalls.ipynb #feec4220
 def turn_by_rule(outline: Outline, node: Node) -> tuple[Stamp, RecurrenceRule] | None:
     "The date of a task in Markdown and the rule by which it repeats, such as *every weekday*; `None` when there is none that is understood."
@@ -238,12 +255,21 @@ def all_turns(command: Command, name: str, stamp: Stamp, today: date) -> dict:
     one = f"skip {what}; todo {what} on {when}" if not set(what) & set('"“”;') else f"skip {what}"
     return decline(f"{name} has a date that repeats in its text, next on {say_day(turn)}. Did you mean “move all turns of {what} to {when}”? Say “yes”, and I'll do it. For this one turn: {one}. {only.partition('. ')[2]}")
 
+# %% ../../nbs/reflex/datecalls.ipynb #22f388da
+def without_end(command: Command, name: str) -> dict:
+    "What is said of a `command` that gives a task in Markdown the hour at which it ends."
+    what, args = object_of(command.target), command.args
+    when = args.get("date") or args.get("clock")
+    offer = f" Did you mean “move {what} to {when}”? Say “yes”, and I'll do it." if when and not set(what) & set('"“”') else ""
+    return decline(f"{name} is a task in Markdown, which has no place for the time at which it ends. Nothing was done.{offer} The end can stand in its title, or the task in an Org file.")
+
 # %% ../../nbs/reflex/datecalls.ipynb #73dd201f
 def propose_date(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-schedule; without a kind, the date that there is gets moved."
     outline, found = node_at(place, around)[0], active_dates(place, around)
     days = {s.kind: s.day for s in found}
     name, kind = name_of(place, around), command.args["kind"] or next((k for k in ("scheduled", "deadline") if k in days), "scheduled")
+    if outline.format == "markdown" and {"until", "lasts", "longer", "ends"} & {key for key, value in command.args.items() if value}: return without_end(command, name)
     if command.verb == "undate":
         if kind in days: return call("org-schedule", command, place, around, kind=kind, remove=True)
         return decline(f"{name} has no {command.args['kind'] or 'planned'} date{' and no deadline' if not command.args['kind'] else ''}. Nothing was done.")
@@ -255,6 +281,7 @@ def propose_date(command: Command, place: Place, around: Surroundings, today: da
         if turns and not {"skip", "pause", "series"} & command.args.keys(): return all_turns(command, name, found[0], today)
         if odd and not turns: return decline(f"{name} has {odd} in its text. I move planned dates, deadlines, and a single day in the text; change this one in your editor.")
     if command.args.get("minutes"): return propose_later_hour(command, place, around, today)
+    if {"lasts", "longer", "ends"} & command.args.keys(): return propose_length(command, place, around, today)
     if command.args.get("clock"): return propose_clock(command, place, around, today)
     if "pause" in command.args: return propose_first_turn(command, place, around, today)
     if "resume" in command.args: return propose_turn_before(command, place, around, today)

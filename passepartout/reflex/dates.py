@@ -7,9 +7,9 @@ Docs: https://example.org/passepartout/reflex/dates.html.md"""
 # %% auto #0
 __all__ = ['WEEKDAY', 'MONTH', 'UNITS', 'NAMED', 'ISO', 'STEP', 'DAY_FIRST', 'ORDINAL', 'FEASTS', 'EDGES', 'NTH', 'LONGEST',
            'NEXT', 'LAST', 'DAY_FORMS', 'say_day', 'say_span', 'NoSuchDate', 'words_of', 'a_count', 'make_day',
-           'closest_year', 'shifted', 'working_days', 'named_day', 'weekday', 'counted', 'feast', 'nth_weekday',
-           'numeric', 'written', 'day_of_month', 'ending', 'period', 'calendar_span', 'in_its_week', 'read_day',
-           'MONTHS', 'WEEKDAYS']
+           'closest_year', 'shifted', 'working_days', 'named_day', 'weekday', 'counted', 'beside', 'feast',
+           'nth_weekday', 'numeric', 'written', 'day_of_month', 'ending', 'period', 'calendar_span', 'in_its_week',
+           'read_day', 'MONTHS', 'WEEKDAYS']
 
 # %% ../../nbs/reflex/dates.ipynb #84ff325b
 import re
@@ -157,6 +157,15 @@ def counted(words, today, nearest):
     count, unit = (2, "week") if unit == "fortnight" and n == "a" else (a_count(n), UNITS.get(unit))
     return shifted(start, sign * count, unit) if start and unit and count is not None else None
 
+# %% ../../nbs/reflex/dates.ipynb #a5dd6360
+def beside(words, today, nearest):
+    "the day after christmas, the day before 24 december, the monday before christmas"
+    if len(words) < 3 or words[1] not in ("after", "before") or words[0] != "day" and words[0] not in WEEKDAY: return None
+    if (start := read_day(words[2:], today)) is None: return None
+    sign = 1 if words[1] == "after" else -1
+    ahead = 1 if words[0] == "day" else (sign * (WEEKDAY[words[0]] - start.weekday()) - 1) % 7 + 1
+    return shifted(start, sign * ahead, "day")
+
 # %% ../../nbs/reflex/dates.ipynb #d6a202a8
 def feast(words, today, nearest):
     "christmas eve, new year's eve: days that people call by their names"
@@ -275,7 +284,7 @@ def in_its_week(words, today, nearest):
     return None
 
 # %% ../../nbs/reflex/dates.ipynb #b854a8f9
-DAY_FORMS = (named_day, weekday, in_its_week, counted, numeric, written, day_of_month, ending, nth_weekday, feast)
+DAY_FORMS = (named_day, weekday, in_its_week, counted, beside, numeric, written, day_of_month, ending, nth_weekday, feast)
 
 def read_day(text: str | tuple[str, ...], today: date, *, nearest: bool = False) -> date | None:
     "The one day that `text` names, all of it; `None` when it is no date, `NoSuchDate` when it is one that cannot be."

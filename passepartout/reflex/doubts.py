@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/doubts.html.md"""
 # %% auto #0
 __all__ = ['MOST_TURNS', 'AND', 'on_each_day', 'days_at_the_end', 'each_of', 'on_workdays', 'days_doubt', 'next_of_month',
            'in_turns', 'repeats_doubt', 'two_tasks', 'has_day', 'day_in_front', 'hour_alone', 'with_its_hour',
-           'day_within', 'foreign_day', 'turn_at_the_end', 'doubt']
+           'with_hours_before', 'day_within', 'foreign_day', 'turn_at_the_end', 'at_midnight', 'doubt']
 
 # %% ../../nbs/reflex/doubts.ipynb #2a890335
 import re
@@ -17,7 +17,7 @@ from ..lazy import Regex
 from .dates import MONTH, MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, a_count, period, read_day, say_day, shifted, words_of
 from .repetitions import read_repeat, split_repeat
 from .spans import read_span
-from .whens import When, read_when, split_when
+from .whens import When, read_hours, read_when, split_when
 from .germandays import WORDS as GERMAN_WORDS, dated_line, ends_in_a_verb, in_english_days
 
 # %% ../../nbs/reflex/doubts.ipynb #62f4f9e6
@@ -177,10 +177,10 @@ def repeats_doubt(line: str, today: date) -> str | None:
     return _PATTERNS if _repeats(words_of(line[-200:])) else None
 
 # %% ../../nbs/reflex/doubts.ipynb #88db4514
-AND = Regex(r",?\s+(?:and|und)\s+", re.I)
+AND = Regex(r",?\s+(?:and|und)\s+|\s*[,;]\s+", re.I)
 
 def two_tasks(line: str, today: date) -> tuple[str, str] | None:
-    "The two tasks that `line` holds, if it is cut at an *and* before which a day stands, with something to do and a day of its own after it."
+    "The two tasks that `line` holds, if it is cut at an *and* or a comma before which a day stands, with something to do and a day of its own after it."
     for joint in AND.finditer(line[:300]):
         first, second = line[:joint.start()].strip(), line[joint.end():].strip()
         try: apart = all(has_day(part, today) for part in (first, second))
@@ -233,7 +233,19 @@ def with_its_hour(title: str, when: When, today: date) -> str | None:
             return f"{' '.join(words[size:])} {'by' if when.kind == 'deadline' else 'on'} {when.day} {hour if hour.startswith(('at', 'from')) or '-' in hour else f'at {hour}'}"
     return None
 
+# %% ../../nbs/reflex/doubts.ipynb #24dd0fb7
+_HOURS_LAST = Regex(r"(.{0,300}[^\W\d_].{0,3}?)\s((?:from |at )?\d{1,2}(?:[:.h]\d\d)?\s?(?:-|–|to|till|bis)\s?\d{1,2}(?:[:.h]\d\d)?)", re.I)
+_NUMBERED = Regex(r".*\b(?:p|pp|pages?|chapters?|ch|nos?|nr|numbers?|exercises?|verses?|sections?|rooms?|units?|lessons?|parts?|questions?|psalms?|lines?|vol|volumes?|steps?|weeks?|days?|seiten?|kapitel|nummern?|übung(?:en)?|zeilen?|teile?|aufgaben?|lektion(?:en)?)[.:]?", re.I)
+
+def with_hours_before(title: str, when: When, today: date) -> str | None:
+    "The words of a `title` that ends in two hours, with the day `when` before them; `None` for others."
+    if not (found := _HOURS_LAST.fullmatch(title.strip())) or _NUMBERED.fullmatch(found[1].strip()): return None
+    try: sure = read_hours(words_of(found[2]))
+    except NoSuchDate: return None
+    return f"{found[1].rstrip(' ,')} {'by' if when.kind == 'deadline' else 'on'} {when.day} {found[2]}" if sure else None
+
 # %% ../../nbs/reflex/doubts.ipynb #8b5c4ee7
+_BEFORE_DAYS = frozenset("by until till before on tomorrow today".split())
 _TAILS = frozenset("in at with for about from to bei im mit für über wegen".split())
 
 def day_within(line: str, today: date) -> str | None:
@@ -244,6 +256,9 @@ def day_within(line: str, today: date) -> str | None:
         if moved := day_in_front(line, today) or hour_alone(line, today): return moved
         if colon and rest.strip() and 0 < len(said := words_of(head)) <= 4 and (read_when(said, today) or read_when(("on", *said), today)):
             return f"{rest.strip()} {head.strip()}"
+        front, comma, behind = line.rpartition(", ")
+        if comma and not split_when(f"x {behind}", today)[1] and (cut := split_when(front, today))[1] and front[len(cut[0]):].split()[0].lower() in _BEFORE_DAYS:
+            return f"{cut[0]}, {behind.strip()} {front[len(cut[0]):].strip(' ,')}"
         for at in range(len(words) - 1, 1, -1):
             if words[at].lower() not in _TAILS: continue
             title, when = split_when(before := " ".join(words[:at]), today)
@@ -291,12 +306,26 @@ def turn_at_the_end(line: str, today: date) -> str | None:
     moved = f"{line[:found.start()].strip()} {line[found.end():].strip()} {found[0]}".strip()
     return moved if dated_line(moved, today) else None
 
+# %% ../../nbs/reflex/doubts.ipynb #944d498e
+_MIDNIGHT = Regex(r"\s(?:(by|until|till|before|at)\s+)?midnight\b(?=\s|[.!]*\Z)", re.I)
+
+def at_midnight(line: str, today: date) -> str | None:
+    "The words of `line` with the end of its day in place of *midnight*; `None` where midnight is no hour of it."
+    if not (found := _MIDNIGHT.search(line[-200:])) or set(line) & set('"“”„«»;'): return None
+    start = max(0, len(line) - 200)
+    before, after = line[:start + found.start()], line[start + found.end():].strip(" .!")
+    title, when = split_when(f"{before} {after}".strip(), today)
+    if when and (when.clock or not (found[1] or not after)) or not when and (after or not found[1]) or not title: return None
+    due = when is None or when.kind == "deadline" or (found[1] or "at").lower() != "at"
+    return f"{title} {'by' if due else 'on'} {when.day if when else today} 23:59"
+
 # %% ../../nbs/reflex/doubts.ipynb #6f725b0b
 _PLANNED = Regex(r"\s(?:scheduled|planned|deadline|due)\s+(?:for\s+|on\s+|by\s+)?[\w .:-]{2,40}\Z", re.I)
 
 def doubt(line: str, when: When | None, today: date, title: str = "") -> str | None:
     "The question that a task's line leaves open, if any; `title` is what is left of it without its date."
     words = words_of(line[-200:])
+    if "midnight" in words and (whole := at_midnight(line, today)): return f"Midnight ends one day and begins the next. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     late = None if when else _HOUR_AT_END.search(line[-200:])
     if not when and (vague := _vague_end(words_of(line[-200:][:late.start()]) if late else words, today) or _vague_before_a_verb(line, today)):
         named = [GERMAN_WORDS.get(word, word) for word in vague.split() if word not in _IN_A_MONTH]
@@ -308,11 +337,12 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
     if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
     if question := repeats_doubt(line, today): return question
     if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_its_hour(title, when, today)): return f"An hour stands before the task. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
+    if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_hours_before(title, when, today)): return f"Two hours stand before the day. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and words_of(title[-20:])[-1:] == ("to",) and "”" not in line:
         return f"The day seems to be a part of the words, “{title} …”. To keep them as they are: todo \"{line.strip()}\". For the day on which it is to be done, name one after them."
     if when and (two := two_tasks(line, today)) and "”" not in line:
         return f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
-    if (when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",))
+    if (when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",), ("not",), ("nicht",))
         and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today))):
         return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
     if when and _PLANNED.search(title[-60:]) and split_when(title, today)[1]:

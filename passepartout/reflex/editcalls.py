@@ -27,7 +27,7 @@ from .command import Command, object_of
 from .datecalls import active_dates, propose_date
 from .dates import NoSuchDate, words_of
 from .filenames import rename_file
-from .lookups import Outcome, Surroundings, look_up, name_of, node_at, question, upper_headings, rank_of
+from .lookups import Outcome, Surroundings, look_up, name_of, node_at, nothing_called, question, upper_headings, rank_of
 from .statecalls import call, propose_priority, propose_state
 from .whens import read_when
 from ..search import fold
@@ -62,7 +62,7 @@ def propose_move(command: Command, place: Place, around: Surroundings, today: da
                         f"move {name_of(place, around)} there", found.places, around, go)
     if not re.fullmatch(r"[^\s:]+\.(?:org|md)", wanted):
         if hour := day_and_hour(wanted, today): return decline(f"Did you mean “move {command.target} to {hour}”? Say “yes”, and I'll do it.")
-        return decline(f"Nothing in your notes is called “{wanted}”, so nothing was moved.")
+        return nothing_called(f"Nothing in your notes is called “{wanted}”, so nothing was moved.", around)
     return tool_call("org-refile", f"You asked to move {name_of(place, around)} to {wanted}", path=place.file, heading=place.address,
                      target=wanted, under="")
 
@@ -120,6 +120,8 @@ def propose_item(command: Command, place: Place, around: Surroundings, today: da
                      title=command.args["item"], kind="task")
 
 # %% ../../nbs/reflex/editcalls.ipynb #7129d0b0
+_TAGS_LAST = Regex(r"(.*[^\s:#])\s+(:(?:[\w@%]+:)+|#[\w@%]+(?:\s#[\w@%]+)*)", re.S)
+
 def propose_under(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-add-headline, a task below a heading; org-check where there is a list, and org-capture for a whole file."
     if place.kind == "task" and not command.args.get("sub"):
@@ -132,7 +134,9 @@ def propose_under(command: Command, place: Place, around: Surroundings, today: d
         return decline(f"Below a heading I put a task with one day, or with none. Say “todo {command.args['text'][:80]} in {place.file}”, and then move it under “{object_of(command.target)}”.")
     if not dated and outline.format != "markdown" and any(list_items(outline, node)):
         return call("org-check", replace(command, said=f"add the item “{args['title']}” to {{}}"), place, around, item=args["title"], add=True)
-    return call("org-add-headline", command, place, around, title=args["title"], kind="task", **dated)
+    tagged = _TAGS_LAST.fullmatch(args["title"]) if outline.format == "org" else None
+    tags = {"tags": re.findall(r"[\w@%]+", tagged[2])} if tagged else {}
+    return call("org-add-headline", command, place, around, title=tagged[1] if tagged else args["title"], kind="task", **tags, **dated)
 
 # %% ../../nbs/reflex/editcalls.ipynb #82b336f6
 def propose_show(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:

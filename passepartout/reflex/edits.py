@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reflex/edits.html.md"""
 
 # %% auto #0
 __all__ = ['PRONOUNS', 'MOST_ENTRIES', 'SHOWN', 'ask_which', 'either', 'propose', 'by_line', 'is_undated', 'box_for',
-           'with_fallback', 'edit', 'look', 'entries_in', 'outline_if_there', 'place_of', 'last_list', 'number_in',
-           'numbers_in', 'by_places', 'each_of_them', 'by_place']
+           'with_fallback', 'edit', 'look', 'moved_instead', 'entries_in', 'outline_if_there', 'place_of', 'last_list',
+           'number_in', 'numbers_in', 'by_places', 'each_of_them', 'by_place']
 
 # %% ../../nbs/reflex/edits.ipynb #6b534bd9
 import re
@@ -22,10 +22,13 @@ from ..org import Outline
 from .captures import Request, decline
 from .command import Command
 from .commands import read_command, show_command
+from .datecalls import repetition
 from .editcalls import carry_out
 from .linedates import line_on, lines_meant
 from .statecalls import check_off
-from .lookups import Match, NotesChanged, Surroundings, look_up, Outcome, question
+from .lookups import Match, NotesChanged, Surroundings, look_up, nothing_called, Outcome, question
+from .whens import split_when
+from ..search import fold
 from ..targets import Place, places_of
 
 # %% ../../nbs/reflex/edits.ipynb #6894ba75
@@ -55,8 +58,8 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
     if " " in readings[0].target and readings[0].target.lower() in PRONOUNS: return decline(ask_which(readings[0].target))
     if readings[0].verb == "check":
         return (next((found for c in reversed(readings) if (found := check_off(c, around, today)) is not None), None)
-                or decline(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is "
-                           f"called “{readings[0].args['item']}”."))
+                or nothing_called(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is "
+                                  f"called “{readings[0].args['item']}”.", around))
     below = lambda command: command.verb == "under" and not command.args.get("sub")                # a task goes below a heading, and a part of one below it
     fits = lambda match, command: match.rank == 0 or not (command.args.get("called") or below(command) and all(p.kind == "task" for p in match.places))
     found = [(match if fits(match, command) else Match("none"), command)
@@ -81,7 +84,7 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
     if _SEVERAL.fullmatch(first.target): return None if weak else decline(f"I change one thing at a time, and “{first.target[:80]}” is several, so nothing was done. After a list, say it by their numbers: “done 1”, “move 2 to monday”.")
     new = (f" For a new task: todo {first.target[:80]} on {first.args['date']}" if first.verb == "date" and "date" in first.args
            else " “find …” looks into the texts as well.")
-    return None if weak else decline(f"Nothing in your notes is called “{first.target[:80]}”, so nothing was done.{new}")
+    return None if weak else nothing_called(f"Nothing in your notes is called “{first.target[:80]}”, so nothing was done.{new}", around)
 
 # %% ../../nbs/reflex/edits.ipynb #33541b69
 def by_line(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
@@ -121,6 +124,23 @@ def look(request: Request, around: Surroundings) -> Outcome:
     "The heading that somebody wants to see; `None` when there is none of that name."
     found = show_command(request)
     return with_fallback(lambda around: propose(found, around, request.today), around) if found else None
+
+# %% ../../nbs/reflex/edits.ipynb #70b54311
+def moved_instead(proposal: dict | None, request: Request, around: Surroundings) -> dict | None:
+    "What is offered in place of `proposal`, a new task with a day, where one open task is called exactly so; `None` where none is."
+    args = proposal["payload"].get("args", {}) if proposal and proposal["payload"].get("tool") == "org-capture" else {}
+    title, said = args.get("title", ""), request.text.strip().rstrip(".!")
+    if not title or set(said) & set('"“”;\n') or args.get("repeat"): return None
+    there = with_fallback(lambda around: [look_up(around, Command("date", title, "", wants="open"), request.today)], around)
+    if not isinstance(there, list) or there[0].kind != "one" or there[0].rank: return None
+    place, when = there[0].places[0], split_when(said, request.today)[1]
+    if when is None or not place.open or fold(place.title) != fold(title) or is_private(place.tags, around.private): return None
+    wanted = f"{when}{f'-{when.until:%H:%M}' if when.until else ''}"
+    known, move = f"“{place.title}” is open already ({place.file}:{place.line})", f"move {title} to {wanted}"
+    turns = with_fallback(lambda around: repetition(place, around), around) if place.day else (None, None)
+    if isinstance(turns, dict): return turns
+    if turns[0] is None: return decline(f"{known}. Did you mean “{move}”? Say “yes”, and I'll do it. For a second one: todo {said}")
+    return decline(f"{known}, and repeats. Did you mean “todo {said}”? Say “yes”, and I'll do it: a task of its own. To move all its turns: {move}")
 
 # %% ../../nbs/reflex/edits.ipynb #cfa22747
 _PLACED = r"([^\n()“”]{1,200}?\.(?:org|md|markdown)):(\d+)"

@@ -101,6 +101,11 @@ _EDITS = (
     (r"erledige (?P<what>.+)", "done {what}"),
     (r"(?:erledigt|fertig|abgehakt)(?: ?: | )(?P<what>.+)", "done {what}"),
     (r"(?:ich )?habe? (?P<what>(?:den|die|das|mein\w*) .+?) (?:gemacht|erledigt|geschafft)", "done {what}"),
+    *((rf"(?:mache?|lass) (?P<what>.+?) (?:um )?{length} {german}", f"make {{what}} {meant} {english}") for german, english in (("länger", "longer"), ("kürzer", "shorter"))
+      for length, meant in (("eine halbe stunde", "30 minutes"), (r"(?P<count>\w+) stunden?", "{count} hours"), (r"(?P<count>\w+) minuten", "{count} minutes"))),
+    (r"(?:mache?|lass) (?P<what>.+?) (?P<count>\w+) stunden?(?: lang)?", "make {what} {count} hours"),
+    (r"(?P<what>es|das) (?:dauert|geht) (?P<count>\w+) stunden?(?: lang)?", "make {what} {count} hours"),
+    (r"(?P<what>es|das) (?:dauert|geht) (?P<count>\w+) minuten(?: lang)?", "make {what} {count} minutes"),
     (r"(?:verschiebe?|verlege?) (?P<what>.+?) um eine halbe stunde(?: nach hinten)?", "postpone {what} by 30 minutes"),
     (r"(?:verschiebe?|verlege?) (?P<what>.+?) um (?P<count>\w+) stunden?(?: nach hinten)?", "postpone {what} by {count} hours"),
     (r"(?:verschiebe?|verlege?) (?P<what>.+?) um (?P<count>\w+) minuten?(?: nach hinten)?", "postpone {what} by {count} minutes"),
@@ -118,7 +123,8 @@ _HAVE = (r"(?:steht|stehen|ist|sind|war|liegt|gibt(?:'s| es)|kommt|passiert"
          r"|(?:hab|habe|haben|hatte|muss|müssen|mache|machen|soll) (?:ich|wir))")
 _END = r"(?: (?:an|dran|fällig|los|machen|tun|zu tun|vor|erledigen|geplant|auf dem plan))?"
 _DAYS = (
-    (r"(?:was (?:liegt|geht)(?: heute)? an|was (?:ist|geht) (?:heute )?los|was (?:mache|tue) ich heute|mein tag)", "what is due today"),
+    (r"(?:welcher (?:wochen)?tag|welches datum|der wievielte|was für ein tag) ist (?:das )?(?P<span>(?!heute$).+)", "what day is {span}"),
+    (r"(?:was (?:liegt|geht|steht)(?: heute)? an|was (?:ist|geht) (?:heute )?los|was (?:mache|tue) ich heute|mein tag)", "what is due today"),
     (r"gibt es (?:irgend)?(?:et)?was (?:zu|zum|zur|über|von) (?!(?:tun|machen|erledigen|essen|trinken|lesen)\b)(?P<what>.+)", "find {what}"),
     (r"(?:gibt es|habe?n? (?:ich|wir)) (?P<span>.+?) (?:irgend)?(?:(?:welche )?termine?|etwas|was|aufgaben)", "what is due {span}"),
     (r"(?:gibt es|habe?n? (?:ich|wir)) (?:irgend)?(?:(?:welche )?termine?|etwas|was|aufgaben) (?P<span>.+)", "what is due {span}"),

@@ -25,7 +25,7 @@ from .captures import Request, decline, repeated_parts, say
 from .command import Command
 from .dates import NoSuchDate, say_day
 from .edits import ask_which, edit, number_in, with_fallback
-from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere
+from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere, with_its_end
 from .german import in_english
 from .followups import about_the_new, narrowed, next_of_list, of_another, shown_more, spelled_out, went_on
 from .guesses import suggestion
@@ -135,7 +135,7 @@ def understand(text: str, today: date, around: Surroundings = Surroundings()) ->
     if problem := unfit(text): return decline(problem)
     first, end, below = text.partition("\n")
     text = _WIDE.sub(" ", first) + end + below
-    proposal = as_spelt(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around)
+    proposal = with_its_end(as_spelt(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around), around)
     return of_models(lies_elsewhere(proposal, text, around) or proposal, around)
 
 # %% ../../nbs/reflex/grammar.ipynb #9456f952
@@ -261,4 +261,5 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
     if unfit(text) or pasted(text) or begun_anew(text) or in_sequence(request := Request.of(text, today), around) is not None: return None
     if (before_it(request, around) or day_beside(request, around) or hours_before(request, around)) is not None: return None
     call = as_spelt(in_own_inbox(exact_call(text, today, around), text, around), around)
+    if with_its_end(call, around) is not call: return None
     return call if lies_elsewhere(call, text, around) is None else None

@@ -58,6 +58,7 @@ _DAY_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(
 _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:(?:now|only|already)\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
                 r"(?:\s+(?:now|instead)|,?\s+(?:and\s+)?not\s+(?:at\s+)?\d[\d:.]{0,4}(?:\s?[ap]m)?)?", re.I)
 _NOT_THEN = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are|was)\s+(?:now\s+)?(?:on\s+)?(\w{3,12}),?\s+(?:and\s+)?(?:not|instead\s+of)\s+(?:on\s+)?(\w{3,12})", re.I)
+_NONE_UNTIL = Regex(r"no\s+(?:more\s+)?(?!(?:wait|sorry|i|we|not|just|it|that)\b)([^,]{2,60}?)\s+(?:until|till|before)\s+([^,]{2,40})", re.I)
 _CALLED_OFF = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|has\s+been)\s+(?:cancell?ed|called\s+off|off)\s+(.{2,40})|no\s+(?!(?:wait|sorry|i|we|not|just)\b)([^,]{2,60}?)\s+((?:on\s+|next\s+|this\s+)?(?:today|tonight|tomorrow|\w+day|week))", re.I)
 _GIVEN_UP = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|got|has\s+been)\s+(?:cancell?ed|called\s+off)", re.I)
 _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(.{2,40})", re.I)
@@ -88,6 +89,7 @@ def stated(request: Request) -> str | None:
     if found := _PUT_OFF_BY.fullmatch(line): return f"postpone {found[1]} by {found[2]}"
     if found := _DAY_NOW.fullmatch(line): return f"move {found[1]} to {found[2]} at {found[3]}"
     if (found := _PUT_OFF.fullmatch(line)) and (" is now " not in line.lower() or any(read_when((*head, *words_of(found[2])), request.today) for head in (("on",), ("today",), ("today", "at")))): return f"move {found[1]} to {found[2].removeprefix('on ')}"
+    if (found := _NONE_UNTIL.fullmatch(line)) and (span := read_span(words_of(found[2]), request.today)) and span.end > request.today: return f"pause {found[1]} until {found[2]}"
     if (found := _CALLED_OFF.fullmatch(line)) and read_span(words_of(when := found[2] or found[4]), request.today): return f"skip {found[1] or found[3]} {when}"
     if found := _GIVEN_UP.fullmatch(line): return f"cancel {found[1]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
@@ -190,7 +192,7 @@ def _corrected(word: str) -> str:
 
 # %% ../../nbs/reflex/guesses.ipynb #d828fcd0
 _QUESTION_WORDS = tuple("when what where which how who".split())
-_GOES_ON_ASKING = Regex(r"(?:is|are|was|were|am|do|does|did|have|has|can|should|many|much|old|long)\s", re.I)
+_GOES_ON_ASKING = Regex(r"(?:is|are|was|were|am|do|does|did|have|has|can|should|many|much|old|long)\s|(?:tasks?|todos?|notes?|days?|files?|lists?|people|things|appointments?)\s+(?:is|are|was|were|do|does|did|have|has|can|mention|link)\s", re.I)
 
 def first_spelt(request: Request) -> str | None:
     "The request with its first word spelt right, if that is one for showing or asking; `None` for every other."

@@ -23,7 +23,7 @@ from .lookups import ENDING, Surroundings
 from .reminders import is_only_a_time
 from .repetitions import read_repeat
 from .spans import read_span
-from .whens import day_of_time, read_hours
+from .whens import day_of_time, read_hours, split_when
 
 # %% ../../nbs/reflex/offers.ipynb #07246f32
 _OFFERED = Regex(r"Did you mean “([^\n]+)”\? Say “yes”")
@@ -102,14 +102,14 @@ def says_only_when(text: str, today: date) -> bool:
     return (said := in_english_days(text)) is not None and said != text.lower() and says_only_when(said, today)
 
 # %% ../../nbs/reflex/offers.ipynb #d3752e08
-_BEGUN = Regex(r"^(?:(?:yes|yeah|ok|okay|ja|no|nein|nope|but|and|und|aber|actually|rather|better|lieber|make it|only|nur)\b[,.!]?\s+)+", re.I)
+_BEGUN = Regex(r"^(?:(?:yes|yeah|ok|okay|ja|no|nein|nope|but|and|und|aber|actually|sorry|oops|wait|rather|better|lieber|make (?:it|that)|i mean|i meant|i said|ich meinte|ich meine|only|nur)\b[,.!]?\s+)+", re.I)
 
 _ENDED = Regex(r"(?<!\s)(?:\s|,)+(?:i\s+mean|i\s+meant|instead|rather|please|bitte|lieber|meine\s+ich)$", re.I)
 
 def at_another_time(offer: str, said: str, today: date) -> str | None:
     "The `offer`, a sentence, with the day or hour that was `said` to it; `None` for other words, and for an offer that is no task and has no time."
     said = _ENDED.sub("", _BEGUN.sub("", said.strip(), 1).rstrip("?!. "), 1)
-    vague = _MEANT_BY.match(doubt(offer.partition(" ")[2], None, today) or "") if offer.split(" ")[0].rstrip(":") == "todo" else None
+    vague = _MEANT_BY.match(doubt(offer.partition(" ")[2], None, today) or "") if offer.split(" ")[0].rstrip(":") == "todo" and split_when(offer, today)[1] is None else None
     if vague and says_only_when(said, today):                         # todo clean the cellar this weekend: saturday
         head, found, tail = offer.lower().rpartition(vague[1].lower())
         return f"{offer[:len(head)]}{in_that_time(vague[1], said, today)}{offer[len(head) + len(found):]}"

@@ -20,6 +20,7 @@ from .doubts import two_tasks
 from .reading import SHOW, file_and_rest
 from .reminders import appointment
 from .replies import SETTING, help_about
+from .whens import split_when
 
 # %% ../../nbs/reflex/reasons.ipynb #4f1e7315
 _COMMANDS = "A command is given exactly as it is, after a dollar sign or “run:”, as in “$ ls -la”. It passes the shell gate first."
@@ -180,7 +181,8 @@ def half_said(request: Request, line: str) -> dict | None:
         return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
                        "Or write it anew: todo water the ferns every 3 days")
     if _MADE.match(line) and not {"note", "task", "todo", "reminder", "appointment"} & set(request.words[:5]): return decline(THINKING)
-    if request.words[:2] in (("make", "it"), ("make", "this"), ("make", "that"), ("make", "them")): return decline(_EDITING)
+    if request.words[:2] in (("make", "it"), ("make", "this"), ("make", "that"), ("make", "them")):
+        return decline(f"I don't know which one “{request.words[1]}” is: the last answer named no heading, or several. Nothing was done. With a title: make dentist 2 hours, make dentist priority A, move dentist to friday")
     if request.words[:1] == ("make",) and len(request.words) > 2:
         what = words_kept(request)[:80]
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
@@ -231,12 +233,16 @@ def to_keep(request: Request, line: str) -> dict | None:
     if first and BY_WORD.get(first[0]) is _SENDING and (done := _IS_DONE.fullmatch(request.plain)): return decline(f"Did you mean “done {done[1]}”? Say “yes”, and I'll do it.")
     if first and BY_WORD.get(first[0]) is _SENDING and len(request.words) > 2 and not set(request.text) & set('?"“”;\n') and len(request.text) <= 150 and not request.favour:
         return decline(f"I can't send anything to anybody, but I can note it for you. Did you mean “todo {request.text.strip().rstrip('.!')}”? Say “yes”, and I'll do it.")
+    noted = first and BY_WORD.get(first[0]) is THINKING and first[0] not in ("why", "explain") and not set(request.text) & set('?"“”;\n') and len(request.text) <= 150
+    if noted and split_when(request.text.strip().rstrip(".!"), request.today)[1]:
+        return decline(f"I write no text, but I can note it for you. Did you mean “todo {request.text.strip().rstrip('.!')}”? Say “yes”, and I'll do it.")
     return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD and request.words[:2] != ("set", "up") else None
 
 # %% ../../nbs/reflex/reasons.ipynb #8938600c
 _COPY = Regex(r"(?:copy|duplicate|clone)\s+(?:the\s+|my\s+)?(?!that\b|it\b)(.{2,80}?)(?:\s+(?:to|into|under|in|as)\s+(.{2,60}))?", re.I)
 _SPLIT = Regex(r"(?:split|break)\s+(?:up\s+)?(?:the\s+|my\s+)?([^\"“”;:]{2,80}?)\s+(?:up\s+)?(?:into|in)\s+([^\"“”;:]{2,200})", re.I)
 _INTO_WHAT = Regex(r"(?:split|break\s+down)\s+(?:up\s+)?(?:the\s+|my\s+)?((?!(?:with|between|among)\b)[^\s\"“”;:]+(?:\s+(?!(?:with|between|among)\b)[^\s\"“”;:]+){0,5}?)(?:\s+(?:up|(?:up\s+)?in(?:to)?\s+(?:half|halves|two|three|four|\d{1,2}|(?:\w+\s+)?(?:parts|pieces|steps|subtasks))))?", re.I)
+_IN_PARTS = Regex(r"\s+into\s+.*", re.I)
 _NO_PARTS = Regex(r"(?:two|three|four|\d+|several|parts|pieces|smaller|half|steps|subtasks)\b", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #d2c7c503
@@ -252,7 +258,7 @@ def to_copy(request: Request, line: str) -> dict | None:
             told = "; ".join(f"add a subtask to {object_of(found[1])}: {part.strip()}" for part in parts)
             return decline(f"Parts stand below their task. Did you mean “{told}”? Say “yes”, and I'll do it.")
     if found := _INTO_WHAT.fullmatch(line):
-        return decline(f"Into what? For example: split {object_of(found[1])} into outline, draft and tables. Or answer {TODO_OR_NOTE} to keep the words.")
+        return decline(f"Into what? For example: split {_IN_PARTS.sub('', object_of(found[1]))} into outline, draft and tables. Or answer {TODO_OR_NOTE} to keep the words.")
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #a1193ebe

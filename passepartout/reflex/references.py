@@ -20,6 +20,7 @@ from ..lazy import Regex
 from ..outline.privacy import is_private
 from .captures import Request, decline, priority_letter
 from .command import Command
+from .datecommands import length_command
 from .dates import MONTHS
 from .commands import read_command
 from .editcalls import carry_out
@@ -34,7 +35,7 @@ from ..targets import Place, Resolved, choose, places_of, read_target, same_file
 # %% ../../nbs/reflex/references.ipynb #3f10a668
 _DID = ("Added the ", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “",
         "Changed the text below “")
-_UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number")
+_UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number", "No question of mine is open")
 _OF_SOMETHING_NEW = Regex(r"\A(?:I didn't understand that\. Did you mean|Nothing in your notes is called [^\n]{1,120} For a new task:) “?(?:todo|remind|note)\b")
 _NAMED = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)")
 _FILES = Regex(r" (?:in|to|from) ([^“”\n]+?\.(?:org|md|markdown))(?=[ ,.:;]|$)")
@@ -121,6 +122,7 @@ def in_its_month(wanted: str, around: Surroundings, today: date) -> str:
     return day.isoformat() if day >= today else wanted
 
 # %% ../../nbs/reflex/references.ipynb #e459a898
+_TAKEN_BACK = Regex(r"^(?:(?:no|nope|sorry|oops|actually|wait|rather|better|and|but|ok|okay)[\s,.:;!-]+)+", re.I)
 _I_MEAN = Regex(r"^([^,:;]{1,40}?),?\s+(?:i\s+mean|i\s+meant|meine\s+ich|meinte\s+ich)$", re.I)
 
 def by_reference(request: Request, around: Surroundings) -> Outcome:
@@ -130,8 +132,9 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     chosen_one = with_fallback(several, around) or by_place(request, around)
     if chosen_one is not None: return chosen_one
     said = _I_MEAN.sub(r"no, \1", request.text.strip().rstrip("!."))
-    amended = _AMENDED.fullmatch(said)
-    if amended is None and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “", "Set the deadline of “", "Set the date of “")):
+    amended = _AMENDED.fullmatch(said) if (lasting := length_command(_TAKEN_BACK.sub("", said))) is None else None
+    if lasting: request = replace(request, text=_TAKEN_BACK.sub("", said))
+    if amended is None and not lasting and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “", "Set the deadline of “", "Set the date of “")):
         amended = _AT_TIME.fullmatch(said)
         if due := _DUE_BY.fullmatch(said): request = replace(request, text=f"set the deadline of it to {due[1]}")
         elif ranked := _RANK_OF.fullmatch(said): request = replace(request, text=f"set priority {ranked[2] or priority_letter(ranked[1].lower())} on it")

@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/reflex/sequences.html.md"""
 
 # %% auto #0
 __all__ = ['THEN', 'AND', 'MOST_PARTS', 'MOST_SENTENCE', 'FOUND', 'parts_of', 'call_step', 'plan', 'asked_for', 'in_one_plan',
-           'with_it', 'with_verb_of', 'each_on_its_day', 'each_with_the_verb', 'each_item', 'several', 'read_parts',
-           'one_after_the_other', 'each_with_both', 'offered_together', 'then_a_task', 'found_and_added', 'found_plan']
+           'with_it', 'with_verb_of', 'each_on_its_day', 'each_with_the_verb', 'on_a_list', 'each_item', 'pair_of',
+           'both_or_one', 'several', 'read_parts', 'one_after_the_other', 'each_with_both', 'offered_together',
+           'then_a_task', 'found_and_added', 'found_plan']
 
 # %% ../../nbs/reflex/sequences.ipynb #37e7f8bf
 import re
@@ -118,12 +119,20 @@ def each_with_the_verb(parts: list[str], today: date) -> str | None:
     if not (first := _NAME_AT_END.fullmatch(titles[0])) or not all((name := _NAME_AT_END.fullmatch(f"x {title}")) and name[2] == title for title in titles[1:]): return None
     return "; ".join([parts[0], *(f"{head.group()} {first[1]}{part}" for part in parts[1:])])
 
-# %% ../../nbs/reflex/sequences.ipynb #0745871e
+# %% ../../nbs/reflex/sequences.ipynb #605e3214
 _ENUMERATED = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<all>[^\"“„«:]+?)\s+(?P<end>(?:to|on|onto)\s+\S.{0,80})", re.I)
 _ENUMERATED_AT = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<end>(?:to|on|onto)\s+(?:the|my|our)\s[^:\n]{1,80}\blist)\s*:\s+(?P<all>[^\"“„«:]+)", re.I)
 _EACH = Regex(r"\s*,\s+(?:(?:and|und)\s+)?|\s+(?:and|und|&)\s+", re.I)
-_LAST_ITEM, _TO_LISTS = Regex(r"[^,]*,.*\s(?:and|und|&)\s|.*\s(?:and|und)\s+(?:an?|the|some|my|our|eine?n?)\s", re.I), ("org-check", "org-add-headline")
+_LAST_ITEM = Regex(r"[^,]*,.*\s(?:and|und|&)\s|.*\s(?:and|und)\s+(?:an?|the|some|my|our|eine?n?)\s", re.I)
 
+# %% ../../nbs/reflex/sequences.ipynb #55de551b
+def on_a_list(call: dict | None) -> bool:
+    "Whether a call puts one more line on a list: a box, a task of a list, or a bullet."
+    args, tool = (call["payload"].get("args", {}), call["payload"].get("tool")) if call is not None else ({}, None)
+    return (tool in ("org-check", "org-add-headline") or tool == "org-edit-body" and args.get("mode") == "append" and args["text"].lstrip()[:1] in ("-", "+", "*")
+            or tool == "org-capture" and args.get("kind") == "note" and bool(args.get("file")))
+
+# %% ../../nbs/reflex/sequences.ipynb #0745871e
 def each_item(text: str) -> list[str]:
     "The requests in a sentence that puts several things on one list; empty for every other."
     found = (_ENUMERATED.fullmatch(said := text.strip().rstrip("!.")) or _ENUMERATED_AT.fullmatch(said))
@@ -131,15 +140,36 @@ def each_item(text: str) -> list[str]:
     things = [thing.strip() for thing in _EACH.split(found["all"])]
     return [f"{found['verb']} {thing} {found['end']}" for thing in things] if all(things) and len(things) <= MOST_PARTS else []
 
+# %% ../../nbs/reflex/sequences.ipynb #41817d0e
+_PAIR = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<one>[^\s,\"“„«:]+(?:\s[^\s,\"“„«:]+){0,5}?)\s(?:and|und|&)\s(?P<two>[^\s,\"“„«:]+(?:\s[^\s,\"“„«:]+){0,5}?)\s(?P<end>(?:to|on|onto)\s\S.{0,80})", re.I)
+
+def pair_of(text: str) -> tuple[str, list[str], bool] | None:
+    "For *put A and B on L*: the request for both as one thing, the requests for each of them, and whether they can be two single things. `None` for any other sentence."
+    if not (found := _PAIR.fullmatch(" ".join(text.split()).rstrip("!."))): return None
+    one, two = found["one"], found["two"]
+    if re.search(r"\b(?:and|und|to|on|onto)\b|&", f"{one} {two}", re.I): return None
+    return f'{found["verb"]} "{one} and {two}" {found["end"]}', [f"{found['verb']} {thing} {found['end']}" for thing in (one, two)], len(one.split()) <= len(two.split()) <= 2
+
+# %% ../../nbs/reflex/sequences.ipynb #53ff32f9
+def both_or_one(text: str, exact: Callable[[str], dict | None], single: Callable[[dict], bool]) -> dict | None:
+    "The plan for *put A and B on L* where L has nothing but `single` things; an offer where it may be either, or where one is there already; `None` where L is no list."
+    if not (pair := pair_of(text)) or ";" in text or not on_a_list(call := exact(text)): return None
+    both = [exact(each) for each in pair[1]]
+    some = [each for each, call in zip(pair[1], both) if on_a_list(call)]
+    if len(some) == 2 and pair[2] and single(call): return in_one_plan(both)
+    lead = "One thing or two?" if len(some) == 2 else "Not all of these can be added: one may be there already."
+    return decline(f"{lead} Did you mean “{'; '.join(some)}”? Say “yes”, and I'll do it. As one item it is: {pair[0]}") if some else None
+
 # %% ../../nbs/reflex/sequences.ipynb #e36606ee
-def several(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
-    "The plan for a sentence of several requests; a message about the part that is not clear; `None` when it is one request."
+def several(request: Request, exact: Callable[[str], dict | None], single: Callable[[dict], bool] = lambda call: False) -> dict | None:
+    "The plan for a sentence of several requests; a message about the part that is not clear; `None` when it is one request. `single(call)` tells whether the list that the call adds to has only single things."
     if len(request.text) > MOST_SENTENCE or "\n" in request.text: return None
     if 1 < len(parts := parts_of(request.text, THEN)) <= MOST_PARTS: return one_after_the_other(parts, exact)
     calls = [*map(exact, each_item(request.text))]
-    if calls and all(call is not None and call["payload"]["tool"] in _TO_LISTS for call in calls): return in_one_plan(calls)
-    if some := [item for item, call in zip(each_item(request.text), calls) if call is not None and call["payload"]["tool"] in _TO_LISTS]:
+    if calls and all(map(on_a_list, calls)): return in_one_plan(calls)
+    if some := [item for item, call in zip(each_item(request.text), calls) if on_a_list(call)]:
         return decline(f"Not all of these can be added: one may be there already. Did you mean “{'; '.join(some)}”? Say “yes”, and I'll do it.")
+    if pair := both_or_one(request.text, exact, single): return pair
     if not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS: return None
     if (each := each_on_its_day(parts, request.today)) and all(calls := [exact(whole) for whole in each]):
         same_verb = each_with_the_verb(parts, request.today)

@@ -15,6 +15,7 @@ from ..indexing.query import GIVEN_UP
 from ..org import Outline
 from ..outline.checkboxes import list_items
 from ..outline.states import states_of
+from ..outline.timestamps import stamps
 from .captures import decline, priority_letter, say, tool_call
 from .command import Command, object_of
 from .lookups import Outcome, Surroundings, is_clear, look_up, name_of, node_at, question, rank_of
@@ -54,6 +55,9 @@ def propose_state(command: Command, place: Place, around: Surroundings, today: d
     if state is None and word == "started":
         return decline(f"{place.file} has the states {', '.join(known)}, and none for what has begun. Nothing was done."
                        + (" To have one, write this line at the top of the file: #+TODO: TODO STARTED | DONE" if outline.format == "org" and known == ("TODO", "DONE") else ""))
+    if state is None and word == "cancelled" and any(each.repeat and each.node == node.index for each in stamps(outline)):
+        what, whole = object_of(command.target), object_of(command.target) if set(place.title) & set('"“”') else place.title
+        return decline(f"{name} repeats. Did you mean “skip {what}”? Say “yes”, and I'll do it: this one turn. To have none for a while: pause {whole} until {today.year + 1}-01-01. To end it for good: archive {whole}. Nothing was done.")
     if state is None:
         return decline(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done."
                        + (f" To put it away: archive {object_of(command.target)}" if word == "cancelled"

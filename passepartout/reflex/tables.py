@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/tables.html.md"""
 # %% auto #0
 __all__ = ['MOST_LEFT_OUT', 'MOST_TABLES', 'MOST_ROWS', 'Table', 'cells_of', 'tables_in', 'made_table', 'number_of', 'say_sum',
            'column', 'amounts', 'rows_of', 'tables_with', 'of_tables', 'lines_told', 'sums', 'amount_of', 'who_has',
-           'cell_of']
+           'amount_where', 'said_yes', 'cell_of']
 
 # %% ../../nbs/reflex/tables.ipynb #8322e9cc
 import re
@@ -123,6 +123,9 @@ _WHO = Regex(r"(?:who|which\s+\w{3,20})\s+(?:(?P<no>(?:has|have)(?:n['’]?t|\s+
              r"|wer\s+hat\s+(?:schon\s+|bereits\s+)?(?P<no2>(?:noch\s+)?nicht\s+)?(?P<what2>\w{4,20})(?:\s+(?:in|im|für)\s+(?P<place2>.{1,60}))?|who\s+(?:still\s+)?(?P<no3>has\s+to|must|needs\s+to)\s+(?P<what3>\w{3,20})|who\s+(?P<what4>paid)"
              r"|(?:which|what)\s+\w{3,20}(?:\s+\w{3,20})?\s+(?:is|are)(?:\s+still)?(?P<no4>n['’]?t|\s+not)?(?:\s+(?:yet|already))?\s+(?P<what5>\w{3,20})(?:\s+yet)?", re.I)
 _CELL = Regex(r"(?:(?:what(?:['’]?s|\s+is|\s+are)|how\s+(?:much|many|big|high|large|long)\s+(?:is|are)|show(?:\s+me)?|was\s+ist|wie\s+(?:groß|hoch|lang)\s+ist)\s+)(?:the\s+|die\s+|der\s+|das\s+)?(?P<what>[\w-]{2,30})\s+(?:of|for|on|von|vom|für)\s+(?:the\s+|dem\s+)?(?P<who>[\w .-]{1,40})", re.I)
+_HOW_MUCH_IS = Regex(r"(?:and\s+)?how\s+much(?:\s+money)?\s+(?:is|are|was|has|have)(?:\s+(?:still|been|yet|already))*(?P<no>n['’]?t|\s+not)?(?:\s+(?:yet|been|already|still))*\s+(?P<no2>un)?(?P<what>(?:signed|confirmed|returned|answered|paid|pay|payed|settled|received|sent|booked))(?:\s+(?:yet|already|so\s+far|in\s+total|altogether))?(?:\s+(?:in|for|on)\s+(?P<place>.{1,60}))?"
+                      r"|(?:and\s+)?how\s+much(?:\s+money)?\s+(?:is|are)(?:\s+still)?(?P<no3>\s+(?:open|outstanding|missing|owed|left\s+to\s+pay|to\s+be\s+paid|to\s+pay))(?:\s+(?:in|for|on)\s+(?P<place3>.{1,60}))?"
+                      r"|(?:und\s+)?wie\s*viel\s+(?:ist|sind)(?:\s+(?:noch|schon|bereits))*(?P<no4>\s+nicht)?\s+(?P<what4>bezahlt|gezahlt)|(?:und\s+)?wie\s*viel\s+(?:ist|steht|sind)(?P<no5>(?:\s+noch)?\s+(?:offen|aus))", re.I)
 _PAID = ("paid", "bezahlt", "gezahlt")
 _SAME = {**dict.fromkeys((*_PAID, "pay", "payed"), _PAID), "sign": ("signed",), "confirm": ("confirmed",), "answer": ("answered",), "return": ("returned",)}
 
@@ -130,7 +133,7 @@ def of_tables(request: Request, around: Surroundings) -> dict | None:
     "sum of the amounts, how much did Ana pay, who hasn't paid; `None` for other sentences, and where no table answers."
     line = request.plain
     if len(line) > 160 or "\n" in line: return None
-    for form, told in ((_SUM, sums), (_HOW_MUCH, amount_of), (_WHO, who_has), (_CELL, cell_of)):
+    for form, told in ((_SUM, sums), (_HOW_MUCH, amount_of), (_HOW_MUCH_IS, amount_where), (_WHO, who_has), (_CELL, cell_of)):
         if not (found := form.fullmatch(line)): continue
         named = {name.rstrip("2345"): words for name, words in found.groupdict().items() if words}
         place = place_named(named["place"], around) if "place" in named else None
@@ -181,11 +184,32 @@ def who_has(named: dict[str, str], place: str | None, around: Surroundings) -> d
     for table in {(table.file, table.rows): table for each in same for table in tables_with(each, place, around)}.values():
         if not (at := next(filter(None, (column(table, each) for each in same)), 0)): continue
         rows = [(cells[0], (cells[at] if at < len(cells) else "").strip()) for _, cells in table.rows if cells[0] and not _TOTAL & set(fold(cells[0]).split())]
-        is_yes = lambda said: said.lower() in _YES or re.fullmatch(r"[\d.:/-]{6,10}", said) is not None
-        met = [name for name, said in rows if (is_yes(said) if wants else said.lower() in _NO)]
-        other = [f"{name} (“{said[:30]}”)" for name, said in rows if not is_yes(said) and said.lower() not in _NO]
+        met = [name for name, said in rows if (said_yes(said) if wants else said.lower() in _NO)]
+        other = [f"{name} (“{said[:30]}”)" for name, said in rows if not said_yes(said) and said.lower() not in _NO]
         lines.append(f"{table.file}:{table.rows[0][0]}: {', '.join(met) or 'nobody'}, of {len(rows)}." + (f" Neither yes nor no: {', '.join(other)}." if other else ""))
     return lines_told(lines, f"who has {'' if wants else 'not '}{named['what']}")
+
+# %% ../../nbs/reflex/tables.ipynb #29f6fde5
+def amount_where(named: dict[str, str], place: str | None, around: Surroundings) -> dict | None:
+    "The amounts in the rows with a yes, or with a no, in the column that is asked for, and these rows."
+    word, wants, lines = fold(named.get("what", "paid")).strip(), "no" not in named, []
+    same = _SAME.get(word, (word,))
+    for table in {(table.file, table.rows): table for each in same for table in tables_with(each, place, around)}.values():
+        at, of = next(filter(None, (column(table, each) for each in same)), 0), amounts(table)
+        if not at or of is None or at == of: continue
+        rows = [(line, cells, (cells[at] if at < len(cells) else "").strip()) for line, cells in rows_of(table, of)]
+        met = [(line, cells) for line, cells, said in rows if (said_yes(said) if wants else said.lower() in _NO)]
+        other = [f"{' | '.join(cells)} (line {line})" for line, cells, said in rows if not said_yes(said) and said.lower() not in _NO]
+        total, odd = say_sum([(line, cells[of]) for line, cells in met])
+        shown = "".join(f"\n  {' | '.join(cells)}  ({table.file}:{line})" for line, cells in met[:MOST_ROWS])
+        more = f"\n  … {len(met) - MOST_ROWS} more" if len(met) > MOST_ROWS else ""
+        unsure = f" Neither yes nor no, and not added: {'; '.join(other[:MOST_ROWS])}{f' and {len(other) - MOST_ROWS} more' if len(other) > MOST_ROWS else ''}." if other else ""
+        lines.append(f"{table.file}:{table.rows[0][0]}: {total or ('nothing' if not met else 'no sum')}, in {len(met)} of {len(rows)} rows.{odd}{unsure}{shown}{more}")
+    return lines_told(lines, f"how much is {'' if wants else 'not '}{word}")
+
+def said_yes(said: str) -> bool:
+    "Whether a cell says yes; a date, a receipt's or so, does as well."
+    return said.lower() in _YES or re.fullmatch(r"[\d.:/-]{6,10}", said) is not None
 
 # %% ../../nbs/reflex/tables.ipynb #2ae223d5
 def cell_of(named: dict[str, str], place: str | None, around: Surroundings) -> dict | None:

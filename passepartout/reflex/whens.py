@@ -89,7 +89,7 @@ def read_hours(words, early: bool = False) -> tuple[time, time | None] | None:
     found = _TIMES.fullmatch(" ".join(words[bool(lead):]))
     if not found or (found[3] == "and") != (lead == "between"): return None
     first, half, sign, last, other = found.groups()
-    if not (lead or half or other or ":" in first + last) and not (sign in "-–" and first.isdigit() and last.isdigit()
+    if not (lead or half or other or ":" in first + last) and not (sign in ("-", "–", "to", "till", "until") and first.isdigit() and last.isdigit()
             and 7 <= int(first) < int(last) <= 24):
         return None
     begin, end = (meant(read_time(("at", figures + (mark or ""))), figures, mark or "")
@@ -110,9 +110,10 @@ def _plain_enough(words) -> bool:
     if len(words) == 1:
         return (first in NAMED or bool(STEP.fullmatch(first)) or (first in WEEKDAY and len(first) > 5) or bool(ISO.fullmatch(first))
                 or (bool(DAY_FIRST.fullmatch(first)) and (first.count(".") + first.count("/") == 2 or bool(_ONLY_A_DAY.fullmatch(first)))))
-    return (" ".join(words) in NAMED or first in NAMED and words[1] == "in" or first in WEEKDAY or first == "the" and words[2:] == ("after", "next")
+    return (" ".join(words) in NAMED or first in NAMED and words[1] == "in" or first in WEEKDAY
+            or first == "the" and (words[2:] == ("after", "next") or words[1] in WEEKDAY and words[2:3] in (("after",), ("before",)))
             or first in ("this", "next", "in") or (first,) in EDGES or first[0].isdigit() or first in MONTH
-            or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after")
+            or words[first == "the":][:2] in (("day", "after"), ("day", "before"))
             or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before", "on")
                                     or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY)
                                     and first in (*NTH, "last") and last in (*MONTH, "month"))) or " ".join(words) in FEASTS)

@@ -10,6 +10,7 @@ __all__ = ['LEFT_OUT', 'Version', 'SkillShelf', 'TestedPages', 'Vetted', 'Placed
 
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #74ba116b
 import os
+import string
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -306,8 +307,8 @@ class SkillBook(Judges):
         if "trigger" in version.page.parts:
             try: return version.jail.ask("trigger", shown_signal(signal, version.page.permissions)) is True
             except SkillDied as error: return bool(self.missed(version, error, LEFT_OUT))
-        words, text = words_of(version.page.trigger.lower()), str(pick(signal.payload, "text") or "").lower()
-        return any(word in text.split() for word in words)
+        said = str(pick(signal.payload, "text") or "").lower().split()
+        return not {*said, *(word.strip(string.punctuation + "“”„‚‘’«»…–—¿¡") for word in said)}.isdisjoint(words_of(version.page.trigger.lower()))
 
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #babf03f3
 def book_for(agent: Any, settings: Any, say: Callable[[str], Any] = lambda text: None) -> SkillBook:

@@ -11,9 +11,10 @@ __all__ = ['START', 'NO_TAKEOVER', 'JournalError', 'unwritable', 'encode_body', 
 
 # %% ../../nbs/storage/05b_chain.ipynb #2d7e732c
 import hashlib, hmac, json, os, stat, struct
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Callable, Iterable, Sequence
+from typing import Callable, Iterable, Iterator, Sequence
 
 from pydantic_core import to_json
 
@@ -227,24 +228,23 @@ def read_key(path: Path) -> bytes | None:
 # %% ../../nbs/storage/05b_chain.ipynb #71f0e667
 def make_key(path: Path) -> bytes:
     "Create the key file `path` with mode 0600, unless another process was faster; returns the key that counts."
-    draft = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
-    _write_synced(draft, os.urandom(32))
-    try:
+    with _written_beside(path, os.urandom(32)) as draft, suppress(FileExistsError):
         os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        os.unlink(draft)
     return read_key(path)
 
 # %% ../../nbs/storage/05b_chain.ipynb #69cd0e78
-def _write_synced(path: Path, data: bytes) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+@contextmanager
+def _written_beside(path: Path, data: bytes) -> Iterator[Path]:
+    "The name of a file beside `path` that holds `data`, on the disk; after the block no file has that name. Raises `OSError`."
+    draft = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
     try:
-        os.write(file, data)
-        os.fsync(file)
+        with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        yield draft
     finally:
-        os.close(file)
+        with suppress(OSError): os.unlink(draft)
 
 # %% ../../nbs/storage/05b_chain.ipynb #d13d2570
 class Anchor(NamedTuple):
@@ -260,11 +260,9 @@ def _anchor_seal(mac, seq: int, head: bytes, met: int | None) -> str:
 
 # %% ../../nbs/storage/05b_chain.ipynb #9885d2cd
 def write_anchor(path: Path, mac, seq: int, head: bytes, met: int | None = None) -> None:
-    "Note that record `seq` carried the seal `head`, and that `met` records of that kind were there; the file is replaced in one step."
+    "Note that record `seq` carried the seal `head`, and that `met` records of that kind were there; the file is replaced in one step. Raises `OSError`."
     note = {"seq": seq, "head": head.hex(), **({} if met is None else {"met": met}), "seal": _anchor_seal(mac, seq, head, met)}
-    draft = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
-    _write_synced(draft, json.dumps(note).encode())
-    os.replace(draft, path)
+    with _written_beside(path, json.dumps(note).encode()) as draft: os.replace(draft, path)
 
 # %% ../../nbs/storage/05b_chain.ipynb #af18703c
 def read_anchor(path: Path, mac) -> Anchor | None:

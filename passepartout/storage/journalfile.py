@@ -10,7 +10,7 @@ __all__ = ['TROUBLE', 'SCHEMA', 'JournalBusy', 'log_apart', 'explain', 'explaine
            'Whereabouts', 'claim', 'lock_of', 'is_alive']
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #e6016551
-import fcntl, os, sqlite3, time
+import errno, fcntl, os, sqlite3, time
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Iterator
@@ -61,6 +61,7 @@ def explain(error: Exception, path) -> JournalError:
             return (JournalBusy if start == "SQLITE_BUSY" else JournalError)(sentence.format(error=error, path=path) + more)
     if isinstance(error, sqlite3.ProgrammingError):
         return JournalError("The journal is closed; open it again to go on.")
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT): return JournalError(TROUBLE["SQLITE_FULL"])
     if isinstance(error, PermissionError):
         return JournalError(TROUBLE["SQLITE_READONLY"].format(path=path)
                             + " Nothing is done without a record; what was recorded before is safe.")

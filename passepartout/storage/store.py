@@ -177,13 +177,14 @@ def _abandon(store: Writer) -> None:
     if store.db.in_transaction:
         store.db.rollback()
 
-# %% ../../nbs/storage/05c_store.ipynb #5f095a26
+# %% ../../nbs/storage/05c_store.ipynb #c1a5224c
 def _note(store: Writer) -> None:
-    try:
-        write_anchor(store.path.with_suffix(".anchor"), store.mac, store.seq, store.head, store.met)
-        store._anchored = store.seq
-    except OSError:
-        pass
+    with suppress(OSError): _anchor(store)
+
+# %% ../../nbs/storage/05c_store.ipynb #5f095a26
+def _anchor(store: Writer) -> None:
+    write_anchor(store.path.with_suffix(".anchor"), store.mac, store.seq, store.head, store.met)
+    store._anchored = store.seq
 
 # %% ../../nbs/storage/05c_store.ipynb #cf877ee9
 def _mark(store: Writer, seq: int, draft: Draft) -> None:
@@ -236,14 +237,13 @@ def _seal_at(store: Writer, seq: int) -> bytes | None:
 
 # %% ../../nbs/storage/05c_store.ipynb #6c3a0435
 def _begin(store: "Store", lost: str | None) -> None:
-    "Claim the journal and settle these; `lost` names the key that was in use before, if that is gone. `JournalError` when it is damaged."
+    "Claim the journal and settle these; `lost` names the key that was in use before, if that is gone. `JournalError` when it is damaged, `OSError` when the disk refuses."
     if store.path is None:
         return
     store._owner = claim(store.path.with_suffix(".owners"), store.boot, store.path)
     empty = store.db.execute("SELECT 1 FROM chain LIMIT 1").fetchone() is None
     anchor = read_anchor(store.path.with_suffix(".anchor"), store.mac)
-    if empty and (anchor is None or lost):
-        _note(store)
+    if empty and (anchor is None or lost): _anchor(store)
     store._anchored = anchor.seq if anchor and anchor.genuine else 0
     store.checked = verdict = store.verify()
     if verdict.kind == "damaged":

@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from .headerargs import TangleError
 from ..lazy import Regex
 from .noweb import Web, references
-from .sourceblocks import Source
+from .sourceblocks import SourceBlock
 from .tangle import code_of, target_name
 from .tanglefiles import Page
 
@@ -75,7 +75,7 @@ def markdown_lines(text: str) -> Iterator[str]:
         else: yield ("> " if within == "quote" else "") + markdown_text(re.sub(r"^([ \t]*[-+*] )(.+?) :: ", r"\1*\2*: ", line))
 
 # %% ../../nbs/tangling/08x_chapter.ipynb #452af4df
-def cell_of(web: Web, source: Source, parts: set[str]) -> tuple[str, str]:
+def cell_of(web: Web, source: SourceBlock, parts: set[str]) -> tuple[str, str]:
     "(kind, text) of the cell for one block."
     args, code = source.arguments, "\n".join(line.text for line in code_of(web, source))
     if target_name(source, "x.org"): return "code", f"#| export\n{code}"
@@ -111,7 +111,7 @@ def said_of(page: Page) -> str:
     return m[1].strip() if m else page.outline.nodes[0].title
 
 # %% ../../nbs/tangling/08x_chapter.ipynb #df0ce842
-def _section(web: Web, node, sources: list[Source], parts: set[str]) -> Iterator[tuple[str, str]]:
+def _section(web: Web, node, sources: list[SourceBlock], parts: set[str]) -> Iterator[tuple[str, str]]:
     "The heading of a node, and its prose and code in turn."
     outline, at = web.outline, node.body_start
     prose = f"{'#' * min(node.level + 1, 6)} {markdown_text(node.title)}\n\n" if node.kind == "heading" else ""

@@ -14,18 +14,18 @@ from typing import Any
 
 from .headerargs import TangleError
 from ..org import Node, Outline
-from .sourceblocks import CodeLine, Source
+from .sourceblocks import CodeLine, SourceBlock
 
 # %% ../../nbs/tangling/08u_noweb.ipynb #7803e778
-def commented(outline: Outline | None, source: Source) -> bool:
+def commented(outline: Outline | None, source: SourceBlock) -> bool:
     "Whether a block stands in a part that is commented out."
     return source.node is not None and outline is not None and any(node.hidden == "commented" for node in outline.lineage(source.node))
 
 # %% ../../nbs/tangling/08u_noweb.ipynb #8f8b7f6d
-def by_names(outline: Outline | None, sources: Sequence[Source]) -> tuple[dict[str, Source], dict[str, list[Source]], dict[str, Node]]:
+def by_names(outline: Outline | None, sources: Sequence[SourceBlock]) -> tuple[dict[str, SourceBlock], dict[str, list[SourceBlock]], dict[str, Node]]:
     "What can be referred to: blocks by lower-case name, blocks by shared name, headings by id."
-    named: dict[str, Source] = {}
-    shared: dict[str, list[Source]] = {}
+    named: dict[str, SourceBlock] = {}
+    shared: dict[str, list[SourceBlock]] = {}
     for source in sources:
         if source.name: named.setdefault(source.name.lower(), source)
         if not commented(outline, source) and (ref := source.arguments.get(":noweb-ref")): shared.setdefault(ref, []).append(source)
@@ -56,20 +56,20 @@ class Expanding:
     "References followed, within limits. What one of them stands for is looked up by `referred`."
     notes: list[str]
 
-    def __init__(self, outline: Outline | None, sources: Sequence[Source]):
+    def __init__(self, outline: Outline | None, sources: Sequence[SourceBlock]):
         self.outline, self.sources, self.notes = outline, sources, []
         self.named, self.shared, self.headings = by_names(outline, sources)
         self.lines = self.chars = 0
         self.elements: Any = None                # what is named on the page, once a variable has asked for it
 
-    def expand(self, source: Source, above: tuple[Source, ...] = ()) -> list[CodeLine]:
+    def expand(self, source: SourceBlock, above: tuple[SourceBlock, ...] = ()) -> list[CodeLine]:
         "The lines of a block with what its references stand for. `TangleError` when they go round in a circle or grow too much."
         if source in above:
             raise TangleError(_NO_CIRCLE.format(at=source.at, way=" → ".join(s.name or f"line {s.at}" for s in (*above, source))))
         if len(above) > _DEEPEST: raise TangleError(f"line {source.at}: references are nested more than {_DEEPEST} deep.")
         return [each for line in source.lines for each in (self.expand_line(line, (*above, source)) if "<<" in line.text else [line])]
 
-    def expand_line(self, line: CodeLine, above: tuple[Source, ...]) -> list[CodeLine]:
+    def expand_line(self, line: CodeLine, above: tuple[SourceBlock, ...]) -> list[CodeLine]:
         "One line with what its references stand for, each of their lines after what stood before the reference."
         done, at = [CodeLine("", line.at)], 0
         for start, name, end in references(line.text):
@@ -89,7 +89,7 @@ class Expanding:
 # %% ../../nbs/tangling/08u_noweb.ipynb #e4a11dba
 class Web(Expanding):
     "The blocks of a page, and the references between them."
-    def referred(self, name: str, line: CodeLine, above: tuple[Source, ...]) -> list[CodeLine]:
+    def referred(self, name: str, line: CodeLine, above: tuple[SourceBlock, ...]) -> list[CodeLine]:
         "What one reference stands for; at least one line. Raises `TangleError`."
         if 0 <= name.find("(") < name.rfind(")"):
             raise TangleError(f"line {line.at}: <<{name[:60]}>> asks for what a block prints. Nothing is run here; refer to the code "
@@ -107,7 +107,7 @@ class Web(Expanding):
             lines, separator = lines + rest, source.arguments.text(":noweb-sep", "\n")
         return lines
 
-    def body(self, source: Source, above: tuple[Source, ...]) -> list[CodeLine]:
+    def body(self, source: SourceBlock, above: tuple[SourceBlock, ...]) -> list[CodeLine]:
         "The lines of a block that is referred to."
         lines = self.expand(source, above) if source.arguments.has(":noweb", *_FOLLOWED) else list(source.lines)
         return lines or [CodeLine("", source.at)]

@@ -19,13 +19,13 @@ from .headerargs import Arguments, TangleError
 from ..lazy import Regex
 from .noweb import Web
 from ..org import Outline
-from .sourceblocks import CodeLine, Source, remove_indentation
+from .sourceblocks import CodeLine, SourceBlock, remove_indentation
 from .tablevalues import Elements, value_code, written_code
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #141fa50d
 _TANGLED = ("yes", "tangle", "no-export", "strip-export")
 
-def code_of(web: Web, source: Source) -> list[CodeLine]:
+def code_of(web: Web, source: SourceBlock) -> list[CodeLine]:
     "The lines of a block as they go into a file; at least one."
     args = source.arguments
     lines = web.expand(source) if args.has(":noweb", *_TANGLED) else list(source.lines)
@@ -93,7 +93,7 @@ def trimmed(lines: Sequence[CodeLine]) -> list[CodeLine]:
 # %% ../../nbs/tangling/08v_tangle.ipynb #70a64017
 _ENDINGS = {"python": "py", "emacs-lisp": "el", "elisp": "el"}
 
-def target_name(source: Source, page: str) -> str:
+def target_name(source: SourceBlock, page: str) -> str:
     "The file that a block goes to; empty for none. Raises `TangleError`."
     wanted = source.arguments.text(":tangle", None)
     if wanted is None: raise TangleError(":tangle names no file. Write :tangle yes, :tangle no or the name of a file.")
@@ -117,13 +117,13 @@ _SIGNS = {**dict.fromkeys(("python", "sh", "bash", "shell", "zsh", "fish", "perl
           **dict.fromkeys(("c++", "cpp", "C++", "js", "javascript", "typescript", "rust", "go", "java"), "//"),
           **dict.fromkeys(("emacs-lisp", "elisp", "lisp", "scheme", "clojure"), ";;"), **dict.fromkeys(("sql", "lua", "haskell"), "--")}
 
-def named_source(source: Source, page: str) -> list[str]:
+def named_source(source: SourceBlock, page: str) -> list[str]:
     "The comment that names where a block comes from."
     sign, name = _SIGNS.get(source.language), " ".join(source.name.split())
     return [f"{sign} {page}:{source.at} {name}".rstrip()] if sign else []
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #8dd12ae6
-def comments(web: Web, source: Source, target: Target, page: str) -> tuple[list[str], list[str]]:
+def comments(web: Web, source: SourceBlock, target: Target, page: str) -> tuple[list[str], list[str]]:
     "What `:comments` asks for before and after the code."
     style, sign, outline = source.arguments.text(":comments", "no"), _SIGNS.get(source.language), web.outline
     if not sign or outline is None or source.node is None: return [], []
@@ -134,7 +134,7 @@ def comments(web: Web, source: Source, target: Target, page: str) -> tuple[list[
     return [f"{sign} {line}" if line.strip() else line for line in before], [f"{sign} {name} ends here"]
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #e0d48194
-def _prose(web: Web, source: Source) -> list[str]:
+def _prose(web: Web, source: SourceBlock) -> list[str]:
     place, node = web.sources.index(source), source.node
     start = max(node.start + node.level + 1 if node.kind != "file" else 0, web.sources[place - 1].end if place else 0)
     text = web.outline.text[start:source.start]
@@ -143,7 +143,7 @@ def _prose(web: Web, source: Source) -> list[str]:
 # %% ../../nbs/tangling/08v_tangle.ipynb #c9a335bb
 _COOKIE = Regex(r"\[\d*(?:%|/\d*)\]")
 
-def link_to(outline: Outline, source: Source, page: str, folder: str) -> str:
+def link_to(outline: Outline, source: SourceBlock, page: str, folder: str) -> str:
     "An Org link from a file in `folder` to a block of `page`: by the id of its heading, its name, its heading, or its first line."
     node, single = source.node, lambda text: re.sub(r"[ \t]+", " ", _COOKIE.sub(" ", text)).strip()
     if node.kind != "file" and (custom := node.properties.get("CUSTOM_ID")): search = "#" + custom
@@ -166,7 +166,7 @@ def tangled(web: Web, page: str, *, name_sources: bool = True, same_lines: bool 
     return list(targets.values())
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #a940318b
-def add_block(target: Target, web: Web, source: Source, page: str, name_sources: bool = True, same_lines: bool = False) -> None:
+def add_block(target: Target, web: Web, source: SourceBlock, page: str, name_sources: bool = True, same_lines: bool = False) -> None:
     "Put the code of one block after what the file holds already; with `same_lines` on the line on which it stands in the page, where that is still free."
     args, out, code = source.arguments, target.lines, code_of(web, source)
     if out and args.text(":padline") != "no": out.append(CodeLine("", 0))

@@ -224,7 +224,7 @@ STEP = Regex(r"([+-]\d{1,4})([dwmy]?)(?:\s+(.*))?")
 # %% ../../nbs/terminal/20d_shelf.ipynb #baffaf06
 def read_moment(text: str, today: date) -> date | datetime:
     "A day, or a day with a time. `PassepartoutError` for what names none."
-    from passepartout.reflex.dates import read_day, words_of
+    from passepartout.reflex.dates import words_of
     from passepartout.reflex.whens import read_when
     text = text.strip()
     if step := STEP.fullmatch(text.lower()):

@@ -37,9 +37,9 @@ def tangle(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Org
     """Export the code of pages to the files they name.
 
     A block of an Org page names its file with :tangle; Markdown pages and notebooks are exported to a module of their own name. Nothing is written outside of one folder, and no file that somebody else wrote is overwritten."""
-    from passepartout.tangling.tanglefiles import Ledger
+    from passepartout.tangling.tanglefiles import WrittenDigests
     try:
-        code = run_tangle(files, dir_, Ledger(ledger_path()), stdout=stdout, check=check, notebook=notebook, name_sources=not plain,
+        code = run_tangle(files, dir_, WrittenDigests(ledger_path()), stdout=stdout, check=check, notebook=notebook, name_sources=not plain,
                           same_lines=lines, force=force)
     except TangleError as error: fail(error.message, 1)
     except OSError as error: fail(f"{error.filename or 'A file'} could not be written: {(error.strerror or str(error)).lower()}.", 1)

@@ -53,7 +53,7 @@ def quicken(environ: Any = os.environ) -> None:
     sys.setswitchinterval(0.001)
     own = environ.get("TEXTUAL_FPS")
     environ.setdefault("TEXTUAL_FPS", "240")
-    import textual.constants
+    import textual.constants                                  # noqa: F401 (it looks at the variable once)
     if own is None: del environ["TEXTUAL_FPS"]                # for us, and not for what we start
 
 # %% ../../nbs/terminal/20i_tuicommand.ipynb #9520ee91

@@ -20,7 +20,7 @@ from ..amounts import listed
 from ..conditions import PassepartoutError
 from .firstlines import before_days, before_list, say_tags
 from ..indexing.finding import IndexedNotes
-from .notesource import ReadNotes, Source, notes_label
+from .notesource import ReadNotes, NoteSource, notes_label
 from ..notes import plain_texts
 from ..org import QUIET
 from ..outline.hashtags import is_listed
@@ -108,7 +108,7 @@ def without_notes(context: ToolContext) -> str:
 MOST_ITEMS = 200
 NO_NOTES = "There are no notes in this folder yet. “todo call Ana by friday” or “note: …” writes the first one."
 
-def org_agenda(start: str | None, end: str | None, context: ToolContext, source: Source, private: Sequence[str], question: str = "") -> ToolResult:
+def org_agenda(start: str | None, end: str | None, context: ToolContext, source: NoteSource, private: Sequence[str], question: str = "") -> ToolResult:
     "What is on from `start` (default: today) to `end` (default: six days later) in the opened folder; see the page *agenda* for what counts. `question`: one of `firstlines.QUESTIONS`."
     today = context.today or date.today()
     first = read_day(start) or today
@@ -146,7 +146,7 @@ def is_ahead(item: AgendaItem, now: datetime) -> bool:
     return item.day > now.date() or item.day == now.date() and (item.at is None or item.at >= now.time().replace(second=0, microsecond=0))
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #662e9220
-def org_next(context: ToolContext, source: Source, private: Sequence[str]) -> ToolResult:
+def org_next(context: ToolContext, source: NoteSource, private: Sequence[str]) -> ToolResult:
     "The next appointment, or task that has an hour, and the two after it."
     now, notes = this_moment(context), source.open(context)
     for days in FURTHER:
@@ -203,7 +203,7 @@ def dated_between(groups: Mapping[str, list[AgendaItem]], title: str, start: dat
     return found, render_groups(found, each=50, nothing=f"Nothing found{words}: {title}.")
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #22b31c24
-def org_view(name: str, context: ToolContext, source: Source, private: Sequence[str], group: str = "",
+def org_view(name: str, context: ToolContext, source: NoteSource, private: Sequence[str], group: str = "",
              start: str | None = None, end: str | None = None, question: str = "") -> ToolResult:
     "One of `views.VIEWS` for the opened folder, or one group of it. Each item of the data has its group. `start` and `end`: only what has its date between them; `question`: one of `firstlines.QUESTIONS`."
     notes = source.open(context)

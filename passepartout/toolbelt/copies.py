@@ -51,7 +51,7 @@ def _others(script: Script, left_out: Callable[[Simple], Any]) -> Script:
 # %% ../../nbs/toolbelt/12cca_copies.ipynb #eee116db
 def _named(path: str, roots: Sequence[Root], looked: Looked, left: list[int]) -> str | None:
     try:
-        with resolve(roots, path) as file: return None if file.kind == "file" and file.stat.st_size > MOST_NEW and not_text(file) else looked.of(file, left)
+        with resolve(roots, path) as file: return None if file.kind == "file" and not_text(file) else looked.of(file, left)
     except PathRefused as why: raise NotLooked(why.message) from None
 
 def _below(folder: str, roots: Sequence[Root], looked: Looked, left: list[int]) -> dict[str, str]:

@@ -101,7 +101,9 @@ def replace_edit(old: str, new: str, every: bool, context: ToolContext) -> list[
 def _put(text: str, seen: str, old: str, new: str) -> str:
     "`text` with `new` wherever `old` stands in `seen`, which is as long."
     out, at = [], 0
-    while (found := seen.find(old, at)) >= 0: out, at = [*out, text[at:found], new], found + len(old)
+    while (found := seen.find(old, at)) >= 0:
+        out += text[at:found], new
+        at = found + len(old)
     return "".join([*out, text[at:]])
 
 # %% ../../nbs/toolbelt/12f_filetools.ipynb #fed6f9dc

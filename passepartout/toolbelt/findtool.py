@@ -21,7 +21,7 @@ from ..indexing.query import has_filter, say_filter
 from ..lazy import Regex
 from ..oneline import cut
 from ..notes import MOST_BYTES, decode, parse_note, plain_texts
-from .notesource import ReadNotes, Source, notes_label
+from .notesource import ReadNotes, NoteSource, notes_label
 from ..org import Node, Outline, shown_tags
 from ..outline.privacy import is_private
 from ..outline.properties import UNSAID, said_of
@@ -151,7 +151,7 @@ def having_word(notes: ReadNotes | IndexedNotes, word: str, found: Found, today:
     return having | {(hit.file, hit.line) for hit in whole.hits}, not having and not whole.total, not having and bool(whole.total) and not whole.public
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #ce7d3797
-def org_find(query: str, limit: int, context: ToolContext, source: Source, private: Sequence[str], quote: int = 0) -> ToolResult:
+def org_find(query: str, limit: int, context: ToolContext, source: NoteSource, private: Sequence[str], quote: int = 0) -> ToolResult:
     """Search the opened folder for at most `limit` sections; see the pages *search* and, with an index, *query* for what matches.
 
     The best `quote` hits are quoted at length."""

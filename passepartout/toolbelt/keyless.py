@@ -38,10 +38,14 @@ def _without(text: str, put: Callable[[str, str], str] = _named) -> str:
         return _without(text[:half], put) + _without(text[half:], put) if half else "\n".join(part and put("[withheld]", part) for part in text.split("\n"))
     out, at = [], 0
     for each in found:
-        part = raw[each.start:each.end].decode("utf-8", "surrogatepass")
-        out += [raw[at:each.start], put(reference(each), part).encode("utf-8", "surrogatepass")]
-        at = each.end
+        start, end = max(at, _whole(raw, each.start, -1)), _whole(raw, each.end, 1)
+        out += [raw[at:start], put(reference(each), raw[start:end].decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")]
+        at = end
     return b"".join([*out, raw[at:]]).decode("utf-8", "surrogatepass")
+
+def _whole(raw: bytes, at: int, step: int) -> int:
+    while at < len(raw) and raw[at] & 0xC0 == 0x80: at += step
+    return at
 
 # %% ../../nbs/toolbelt/12bf_keyless.ipynb #1d0f168a
 def masked(text: str) -> str:

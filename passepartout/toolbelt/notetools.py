@@ -29,7 +29,7 @@ from .findtool import org_find
 from ..indexing.index import Index
 from ..labels import FREE, SURE
 from ..notes import MOST_BYTES, SUFFIXES, NoteCache, NotText, decode, parse_note
-from .notesource import Source, notes_label
+from .notesource import NoteSource, notes_label
 from ..org import Node, Outline
 from ..outline.privacy import as_note, is_private
 from ..search import Hit
@@ -167,7 +167,7 @@ def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_ta
                begun: Callable[[str, datetime], str] = lambda path, now: "") -> list[Tool]:
     """The tools on notes, for registering. `private_tags`: what makes a result private; `index`: that of the memex, when there is one;
     `inbox`: the file of a capture that names none; `progress(done, of, path)` is called for each file that is indexed, and what it raises ends that; `vectors()` gives the vectors of the index, or None; `begun(path, now)` is the text with which a new file begins."""
-    source = Source(cache or NoteCache(), index, progress, vectors)
+    source = NoteSource(cache or NoteCache(), index, progress, vectors)
     def find_body(query, limit, quote, folder, context):
         return source.answered(lambda source: org_find(query, limit, context, source, private_tags, quote))
     def agenda_body(start, end, view, group, question, folder, context):

@@ -14,18 +14,18 @@ import signal
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
-from ..terminal.slash import Command, help_text
+from ..terminal.slash import SlashCommand, help_text
 from ..conditions import PassepartoutError
 from ..terminal.render import Line
 from .desk import NoteDesk
 from .entries import LOOKS, Entry, shown
-from .entry import Editor, History
+from .entry import Editor, TypedLines
 from .frame import WINDOW_COMMANDS, key_help, key_pieces
 from .hearing import EventHandlers
 from .picker import Picker, ReadingScreen
 from .questions import Answer, Questions
 from .rows import Bar, Rows
-from .talk import Events, Poller, WindowChat
+from .talk import WindowEvents, Poller, WindowChat
 
 # %% ../../nbs/tui/app.ipynb #29adbd14
 class WindowState(EventHandlers):
@@ -33,10 +33,10 @@ class WindowState(EventHandlers):
     def __init__(self, settings: Any, session: str, connect: Callable[[], Any], look: str = "terminal"):
         super().__init__(ansi_color=True)
         self.settings, self.session, self.connect, self.look = settings, session, connect, look
-        self.past, self.names, self.waiting, self.mine, self.before = History(settings.journal_dir / "history"), (*WINDOW_COMMANDS,), [], set(), None
+        self.past, self.names, self.waiting, self.mine, self.before = TypedLines(settings.journal_dir / "history"), (*WINDOW_COMMANDS,), [], set(), None
         self.early: list[str] = []                       # what was typed before there was an agent
         self.open_files: set[str] = set()
-        self.events, self.logged, self.agents_log, self.span = Events(), [], [], ""
+        self.events, self.logged, self.agents_log, self.span = WindowEvents(), [], [], ""
         self.gone, self.lost, self.reading, self.resumed, self.watching, self.warned, self.why = False, False, None, False, None, False, ""
         self.broken = None
 
@@ -169,7 +169,7 @@ class Picking(Beside):
         else: self.tell("Nothing waits for your answer.")
 
 # %% ../../nbs/tui/app.ipynb #9331fe5a
-def matching(commands: Mapping[str, Command], words: str) -> list[Entry]:
+def matching(commands: Mapping[str, SlashCommand], words: str) -> list[Entry]:
     "The commands that `words` fit, as entries whose key is the name; the best first."
     said = words.strip().lstrip("/").lower()
     found = [(name, each) for name, each in commands.items() if said in f"{name} {each.words}".lower()]

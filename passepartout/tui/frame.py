@@ -17,10 +17,10 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, Horizontal
 
-from ..terminal.slash import Command
+from ..terminal.slash import SlashCommand
 from ..terminal.render import Line
 from .entries import LOOKS
-from .entry import Editor, History
+from .entry import Editor, TypedLines
 from .panes import Side
 from .rows import Bar, Lines
 
@@ -45,12 +45,12 @@ def window_command(kind: str) -> Callable[[Any, str], None]:
     return lambda chat, rest: chat.events("wants", (kind, rest))
 
 WINDOW_COMMANDS = {
-    "pending": Command(window_command("questions"), "/pending", "what waits for your answer, where a key answers it"),
-    "agenda": Command(window_command("agenda"), "/agenda [DAYS]", "what is on: /agenda next week"),
-    "notes": Command(window_command("notes"), "/notes", "files and headings"),
-    "search": Command(window_command("search"), "/search [WORDS]", "search the notes"),
-    "log": Command(window_command("log"), "/log", "what the agent noted"),
-    "look": Command(window_command("look"), "/look NAME", f"how it looks: {', '.join(LOOKS)}"),
+    "pending": SlashCommand(window_command("questions"), "/pending", "what waits for your answer, where a key answers it"),
+    "agenda": SlashCommand(window_command("agenda"), "/agenda [DAYS]", "what is on: /agenda next week"),
+    "notes": SlashCommand(window_command("notes"), "/notes", "files and headings"),
+    "search": SlashCommand(window_command("search"), "/search [WORDS]", "search the notes"),
+    "log": SlashCommand(window_command("log"), "/log", "what the agent noted"),
+    "look": SlashCommand(window_command("look"), "/look NAME", f"how it looks: {', '.join(LOOKS)}"),
 }
 
 # %% ../../nbs/tui/frame.ipynb #21e3a48e
@@ -97,7 +97,7 @@ class Frame(App):
     "The parts of the window."
     settings: Any                       # what a window knows is made in `WindowState`, on the page of the window
     session: str
-    past: History
+    past: TypedLines
     names: Sequence[str]
     CSS = _CSS + _SIZES
     ENABLE_COMMAND_PALETTE = False

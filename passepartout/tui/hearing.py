@@ -20,12 +20,12 @@ from .entries import Entry
 from .frame import Headed
 from .questions import Questions
 from .rows import Bar
-from .talk import Events, asked_and_answered
+from .talk import WindowEvents, asked_and_answered
 
 # %% ../../nbs/tui/hearing.ipynb #0fa7a26e
 class EventIntake(Headed):
     "Events are taken in the thread of the window."
-    events: Events
+    events: WindowEvents
     mine: set[str]                      # turns that this window has shown
     before: set[str] | None             # turns from before it opened
     logged: list[str]

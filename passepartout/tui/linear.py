@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..terminal.chat import ALONE, Chat
-from ..terminal.slash import COMMANDS, Command
+from ..terminal.slash import COMMANDS, SlashCommand
 from ..terminal.render import Line, record_line
 from .desk import NoteDesk
 from .entries import shown
@@ -70,9 +70,9 @@ def list_command(name: str) -> Callable[[Linear, str], None]:
     return do
 
 LIST_COMMANDS = {
-    "agenda": Command(list_command("agenda"), "/agenda [DAYS]", "what is on: /agenda next week"),
-    "notes": Command(list_command("outline"), "/notes [FILE]", "the files, with the headings of one"),
-    "search": Command(list_command("find"), "/search WORDS", "search the notes"),
+    "agenda": SlashCommand(list_command("agenda"), "/agenda [DAYS]", "what is on: /agenda next week"),
+    "notes": SlashCommand(list_command("outline"), "/notes [FILE]", "the files, with the headings of one"),
+    "search": SlashCommand(list_command("find"), "/search WORDS", "search the notes"),
     }
 
 # %% ../../nbs/tui/linear.ipynb #549aed9a

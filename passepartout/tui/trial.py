@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .entry import History
+from .entry import TypedLines
 from .rows import screen_rows
-from .talk import Events
+from .talk import WindowEvents
 
 # %% ../../nbs/tui/trial.ipynb #6a32a734
 async def until(pilot: Any, done: Callable[[], Any], seconds: float = 120.0) -> None:
@@ -38,6 +38,6 @@ def has(app: Any, words: str) -> bool:
 def bare(kind: type) -> Any:
     "A window of this class, in which one can type, and which no agent answers."
     class Bare(kind):
-        past, names, events = History(), (), Events()
+        past, names, events = TypedLines(), (), WindowEvents()
         def __init__(self): super().__init__(ansi_color=True)
     return Bare()

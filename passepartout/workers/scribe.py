@@ -55,15 +55,15 @@ def exchanges_since(journal: Any, after: int, most: int = 200) -> tuple[list[Pie
     "The exchanges on record after the record number `after`, oldest first and `most` of them, and the number of the last record looked at."
     asked: dict[str, dict | None] = {}
     found, last = [], after
-    for record in journal.records(kinds=["turn", "answer"], after=after, limit=20 * most):
-        last, body = record["seq"], genuine_body(journal, record)
-        if record["kind"] == "turn":
-            asked[record["turn"]] = of_a_person(body)
+    for row in journal.records(kinds=["turn", "answer"], after=after, limit=20 * most):
+        last, body = row["seq"], genuine_body(journal, row)
+        if row["kind"] == "turn":
+            asked[row["turn"]] = of_a_person(body)
             continue
-        if record["turn"] not in asked: asked[record["turn"]] = of_a_person(genuine_body(journal, *journal.records(turn=record["turn"], kinds=["turn"], limit=1)))
-        if (said := asked[record["turn"]]) and said.get("text") and not said["text"].startswith("/") and body.get("status") == "answered":
-            label = Label(NETWORK.origin, bool(body.get("private")), (f"conversation {record['session']}",))
-            found.append(Piece(f"conversation {record['session']}, {datetime.fromtimestamp(record['at']):%H:%M}",
+        if row["turn"] not in asked: asked[row["turn"]] = of_a_person(genuine_body(journal, *journal.records(turn=row["turn"], kinds=["turn"], limit=1)))
+        if (said := asked[row["turn"]]) and said.get("text") and not said["text"].startswith("/") and body.get("status") == "answered":
+            label = Label(NETWORK.origin, bool(body.get("private")), (f"conversation {row['session']}",))
+            found.append(Piece(f"conversation {row['session']}, {datetime.fromtimestamp(row['at']):%H:%M}",
                                f"{one_line(said['text'])} → {one_line(body.get('text') or '')}", label))
             if len(found) == most: break                  # the others are there the next evening
     return found, last
