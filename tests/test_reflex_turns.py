@@ -333,7 +333,7 @@ def test_what_is_proposed_is_exact_and_reads_back(verb, rest):
     if tool in WRITERS - {"org-capture"}:
         args = proposal["payload"]["args"]
         heading = args["heading"]
-        titles = f"{heading.partition(': ')[2]} {args.get('item', '')}".casefold()          # a box is called by its own words, below whatever heading
+        titles = f"{heading.partition(': ')[2] or args['path']} {args.get('item', '')}".casefold()          # a box is called by its own words, below whatever heading, and a whole file by its name
         assert any(word in titles or word == "shopping" for word in rest.casefold().split() if len(word) > 2), (rest, heading)
 
 
