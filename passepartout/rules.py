@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from .net.addresses import AddressRefused, WebAddress, read_address, read_host
 from .conditions import PassepartoutError
+from .inifile import VERDICTS
 from .lazy import Regex
 from .redaction.patterns import linear
 from .records import record
@@ -25,7 +26,7 @@ from .tuples import NamedTuple
 from .unseen import only_seen
 
 # %% ../nbs/12a_rules.ipynb #91f8adc6
-TIERS = ("allow", "ask", "deny")
+TIERS = VERDICTS                        # the three words of the settings
 
 class RuleError(PassepartoutError):
     "A rule that cannot mean anything; the message says what is wrong with it."

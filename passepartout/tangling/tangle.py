@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from .headerargs import Arguments, TangleError
-from ..lazy import Regex
 from .noweb import Web
 from ..org import Outline
+from ..outline.links import COOKIES
 from .sourceblocks import CodeLine, SourceBlock, remove_indentation
 from .tablevalues import Elements, value_code, written_code
 
@@ -141,11 +141,9 @@ def _prose(web: Web, source: SourceBlock) -> list[str]:
     return [line.text for line in remove_indentation([CodeLine(line, 0) for line in text.split("\n")])] if text.strip() else []
 
 # %% ../../nbs/tangling/08v_tangle.ipynb #c9a335bb
-_COOKIE = Regex(r"\[\d*(?:%|/\d*)\]")
-
 def link_to(outline: Outline, source: SourceBlock, page: str, folder: str) -> str:
     "An Org link from a file in `folder` to a block of `page`: by the id of its heading, its name, its heading, or its first line."
-    node, single = source.node, lambda text: re.sub(r"[ \t]+", " ", _COOKIE.sub(" ", text)).strip()
+    node, single = source.node, lambda text: re.sub(r"[ \t]+", " ", COOKIES.sub(" ", text)).strip()
     if node.kind != "file" and (custom := node.properties.get("CUSTOM_ID")): search = "#" + custom
     elif source.name: search = source.name
     elif node.kind != "file": search = "*" + single(node.title)

@@ -18,7 +18,8 @@ import typer
 
 from .commandline import Memex, fail, settings_of, tell
 from ..conditions import PassepartoutError
-from ..serving.running import PORT, trouble_of
+from ..serving.running import trouble_of
+from ..serving.sockets import PORT
 
 # %% ../../nbs/terminal/20de_daemoncommand.ipynb #c558df0d
 def daemon(tcp: Annotated[bool,
