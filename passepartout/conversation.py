@@ -226,7 +226,7 @@ class Undoing(ApprovalAnswers):
     async def undo(self, count: int = 1, session: str | None = None, source: str = "cli") -> Reply:
         "Take back what the last `count` actions edited (of `session`, or of all); a note changed since is left alone, with the difference shown."
         self.turns.catch_up()
-        replies, told, groups = [], [], undo_groups(self.journal, session)[:max(count, 0)]
+        replies, told, groups = [], [], undo_groups(self.journal, session, count)[:max(count, 0)]
         for effect in [effect for group in groups for effect in group]:
             signal = Signal(payload={"sensor": USER_INPUT, "text": UNDO},
                             meta={"source": source, "session": session or effect["session"]}, label=PERSON)

@@ -100,7 +100,7 @@ def turns_of_jobs(journal: Any, session: str, begun: Sequence[dict]) -> set[str]
 # %% ../nbs/17k_sessions.ipynb #b09b181c
 def edited_in(journal: Any, session: str, turns: Sequence[str]) -> tuple[str, ...]:
     "The notes whose edits in these turns still stand."
-    return tuple(dict.fromkeys(shown(effect["detail"]["edit"]["path"]) for effect in undoable(journal, session) if effect["turn"] in turns))
+    return tuple(dict.fromkeys(shown(effect["detail"]["edit"]["path"]) for effect in undoable(journal, session, None) if effect["turn"] in turns))
 
 # %% ../nbs/17k_sessions.ipynb #1439d235
 def rewind(agent: Any, session: str, keep: str | None = None, count: int = 1) -> tuple[Rewind, list[str]]:
@@ -179,4 +179,4 @@ def offered_edits(journal: Any, session: str) -> list[dict]:
     "The effects whose edits the last rewind of a session offered, newest first; those that were undone meanwhile are not among them."
     last = journal.records(session=session, kinds=["rewind"], limit=1, newest=True)
     turns = set((last[0]["body"] or {}).get("turns") or ()) if last else set()
-    return [effect for group in undo_groups(journal, session) for effect in group if effect["turn"] in turns]
+    return [effect for group in undo_groups(journal, session, float("inf")) for effect in group if effect["turn"] in turns]

@@ -33,16 +33,23 @@ def standing(effects: Iterable[dict]) -> list[dict]:
     return found
 
 # %% ../nbs/17c_undo.ipynb #82d41768
-def undoable(journal, session: str | None = None, limit: int = 200) -> list[dict]:
-    "The latest edits that can be taken back, newest first."
-    return standing(journal.effects(session=session, state="committed", limit=limit))
+def undoable(journal, session: str | None = None, limit: int | None = 200) -> list[dict]:
+    "The latest edits that can be taken back, newest first: among `limit` effects (None: all), or further back when there is none among these."
+    while True:
+        seen = journal.effects(session=session, state="committed", limit=limit)
+        if (found := standing(seen)) or limit is None or len(seen) < limit: return found
+        limit *= 4
 
 # %% ../nbs/17c_undo.ipynb #3cacbe69
-def undo_groups(journal, session: str | None = None) -> list[list[dict]]:
-    "What can be taken back, one list for each action, newest first."
-    groups: dict[tuple, list[dict]] = {}
-    for effect in undoable(journal, session): groups.setdefault((effect["turn"], effect["hash"]), []).append(effect)
-    return list(groups.values())
+def undo_groups(journal, session: str | None = None, count: float = 1) -> list[list[dict]]:
+    "What can be taken back, one list for each action, newest first: at least `count` of them, if there are so many."
+    limit = 200
+    while True:
+        groups: dict[tuple, list[dict]] = {}
+        seen = journal.effects(session=session, state="committed", limit=limit)
+        for effect in standing(seen): groups.setdefault((effect["turn"], effect["hash"]), []).append(effect)
+        if len(groups) > count or len(seen) < limit: return list(groups.values())       # of the last one there may be more
+        limit *= 4
 
 # %% ../nbs/17c_undo.ipynb #23d17d78
 def made_after(journal, effect: dict) -> dict | None:

@@ -307,3 +307,12 @@ def test_nor_is_it_told_that_a_heading_with_a_key_or_a_private_one_is_near(tmp_p
     tries = [{"path": "list.org", "heading": word} for word in (GUESSED[:6], GUESSED[:5] + "x", "Zoe and", "Zox and", "Hous")]
     told = [re.sub(r"no heading .*?\. |“[^”]*”|: [^ ]{3,8} ", "", each) for each in guesses(tmp_path, notes, *tries, tool="org-read")]
     assert told[0] == told[1] == told[2] == told[3] != told[4], told
+
+
+@pytest.mark.parametrize("name", ["list.org", "list.md"])
+def test_nor_does_an_item_of_a_list_say_how_a_key_in_it_begins(tmp_path, name):
+    mark = "*" if name.endswith("org") else "#"
+    notes = {name: f"{mark} Shop\n- [ ] token {GUESSED}\n- [ ] milk\n"}
+    tries = [{"path": name, "heading": "Shop", "item": item} for item in (f"token {GUESSED[:8]}", f"token {GUESSED[:7]}x", "ken ghp_a", "ken ghp_b", f"token {GUESSED}", "oken", "mil")]
+    told = [re.sub(r"called '[^']*'|“[^”]*”", "…", each) for each in guesses(tmp_path, notes, *tries, tool="org-check")]
+    assert len(set(told[:4])) == 1 and told[0].startswith("No ") and not told[5].startswith("No ") and told[5] == told[6], told

@@ -420,3 +420,16 @@ def test_nor_what_a_command_printed(tmp_path, shows, word):
     assert files == notes and "Taxes 2026" in answers[0], answers
     answers, files = play(tmp_path / "again", notes, shows, "what is open?", "done 1")
     assert files != notes, answers
+
+
+async def test_edits_are_taken_back_as_long_as_there_are_any(tmp_path):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "inbox.org").write_text("* Inbox\n")
+    agent = await Agent.boot(**{f"{name}_dir": tmp_path / name for name in ("memex", "state", "cache", "config")}, today="2026-11-19")
+    try:
+        for n in range(130): await agent.handle(f"note: line {n}")
+        for n in range(5):
+            reply = await agent.undo(26)
+            assert len(reply.effects) == 26, (n, reply[-300:])
+        assert (tmp_path / "memex" / "inbox.org").read_text() == "* Inbox\n" and "nothing" in await agent.undo()
+    finally: await agent.close()

@@ -11,6 +11,7 @@ __all__ = ['BULLET', 'FORMULA', 'ListItem', 'formula_end', 'first_out', 'list_it
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #bf2b4ccd
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -122,12 +123,12 @@ def with_boxes(outline: Outline, node: Node, items: list[ListItem], before: list
     return settled(outline, after, node, title=reread(outline, after).nodes[node.index].title)
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #d179a74e
-def find_item(items: list[ListItem], text: str, where: str) -> ListItem:
+def find_item(items: list[ListItem], text: str, where: str, seen: Callable[[str], str] = str) -> ListItem:
     "The one boxed item that `text` names; `RewriteError` lists the candidates otherwise."
     boxed = [i for i in items if i.box is not None]
     plain = lambda t: " ".join(COOKIE.sub("", t).split()).casefold()
     wanted = plain(text)
-    for fits in (lambda i: i.text == text.strip(), lambda i: plain(i.text) == wanted, lambda i: wanted and wanted in plain(i.text)):
+    for fits in (lambda i: seen(i.text) == text.strip(), lambda i: plain(seen(i.text)) == wanted, lambda i: wanted and wanted in plain(seen(i.text))):
         found = [i for i in boxed if fits(i)]
         if len(found) == 1: return found[0]
         if found: break
@@ -136,11 +137,11 @@ def find_item(items: list[ListItem], text: str, where: str) -> ListItem:
     raise RewriteError(f"{'Several items fit' if found else 'No item is called'} {text!r} in {where}: {names}. Nothing was changed.")
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #39baf56f
-def check_task(outline: Outline, node: Node, item: str, done: bool, now: datetime | None) -> str:
+def check_task(outline: Outline, node: Node, item: str, done: bool, now: datetime | None, seen: Callable[[str], str] = str) -> str:
     "The text with the Markdown task `item`, itself `node` or below it, done or open again. Raises `RewriteError`."
     tasks = [n for n in outline.nodes[node.index:node.after] if n.kind == "task"]
     wanted = " ".join(item.split()).casefold()
-    found = [n for n in tasks if n.title.casefold() == wanted] or [n for n in tasks if wanted and wanted in n.title.casefold()]
+    found = [n for n in tasks if seen(n.title).casefold() == wanted] or [n for n in tasks if wanted and wanted in seen(n.title).casefold()]
     if len(found) != 1:
         names = "; ".join(n.title for n in (found or tasks)[:12])
         raise RewriteError(f"{'Several tasks fit' if found else 'No task is called'} {item!r} in "
@@ -148,11 +149,12 @@ def check_task(outline: Outline, node: Node, item: str, done: bool, now: datetim
     return set_state(outline, found[0], "DONE" if done else next(iter(states_of(outline, found[0]))), now=now or datetime.min)
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #06396334
-def check(outline: Outline, node: Node, item: str, done: bool = True, *, now: datetime | None = None) -> str:
-    "The text with the box of `item`, which stands in the own text of `node`, set or cleared, and everything that counts it updated. Raises `RewriteError`."
-    if outline.format == "markdown": return check_task(outline, node, item, done, now)
+def check(outline: Outline, node: Node, item: str, done: bool = True, *, now: datetime | None = None,
+          seen: Callable[[str], str] = str) -> str:
+    "The text with the box of `item`, which stands in the own text of `node`, set or cleared, and everything that counts it updated. `seen` gives the text in which it is looked for. Raises `RewriteError`."
+    if outline.format == "markdown": return check_task(outline, node, item, done, now, seen)
     items, where = list_items(outline, node), f"“{node.title}”"
-    one = find_item(items, item, where)
+    one = find_item(items, item, where, seen)
     if one.box == ("X" if done else " "): return outline.text
     if any(i.parent is one and i.box is not None for i in items):
         raise RewriteError(f"“{one.text}” has items of its own that decide about its box; check those off. Nothing was changed.")

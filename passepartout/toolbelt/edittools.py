@@ -17,6 +17,7 @@ from typing import Any
 from ..agenda import live_dates, say_day
 from ..conditions import PassepartoutError
 from .addressing import dated_line, find_heading
+from .keyless import masked
 from .agendatool import read_clock, read_when
 from .editor import Editor, moment, open_note
 from .moveedits import archive_edit, refile_edit, rename_edit
@@ -127,7 +128,7 @@ def check_edit(editor: Editor, context: ToolContext, heading: str, item: str, do
         return editor.change(context, heading, lambda outline, node: add_item(outline, node, item),
                              f"Added the item “{item.strip()}” to {{}}", whole=True)
     said = f"{'Checked off' if done else 'Opened again'} “{item.strip()}” in {{}}"
-    return editor.change(context, heading, lambda outline, node: check(outline, node, item, done, now=moment(context)), said, whole=True)
+    return editor.change(context, heading, lambda outline, node: check(outline, node, item, done, now=moment(context), seen=masked), said, whole=True)
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #d1a3a6dc
 def priority_edit(editor: Editor, context: ToolContext, heading: str, letter: str) -> list[FileEdit]:
