@@ -38,6 +38,7 @@ _IN_A_MONTH = frozenset("in by before until till during im bis mid early late mi
 def _vague_end(words: tuple[str, ...], today: date) -> str | None:
     "The week, weekend, month or year that `words` end in."
     if words[-2:] == ("the", "weekend"): return "the weekend"
+    if len(words) > 3 and re.fullmatch(r"(?:in|by|during|im?n?|bis) (?:week|calendar week|kw|woche) [1-5]?\d", " ".join(words[-3:])): return " ".join(words[-3:])
     if len(words) > 1 and period(words[-2:], today): return " ".join(words[-2:])
     if month := _month_at_the_end(words): return " ".join(words[len(words) - len(month):])
     return next((" ".join(words[-size:]) for size in (3, 2) if len(words) >= size and (said := in_english_days(" ".join(words[-size:])))
@@ -311,9 +312,8 @@ _MIDNIGHT = Regex(r"\s(?:(by|until|till|before|at)\s+)?midnight\b(?=\s|[.!]*\Z)"
 
 def at_midnight(line: str, today: date) -> str | None:
     "The words of `line` with the end of its day in place of *midnight*; `None` where midnight is no hour of it."
-    if not (found := _MIDNIGHT.search(line[-200:])) or set(line) & set('"“”„«»;'): return None
-    start = max(0, len(line) - 200)
-    before, after = line[:start + found.start()], line[start + found.end():].strip(" .!")
+    if not (found := _MIDNIGHT.search(line, max(0, len(line) - 200))) or set(line) & set('"“”„«»;'): return None
+    before, after = line[:found.start()], line[found.end():].strip(" .!")
     title, when = split_when(f"{before} {after}".strip(), today)
     if when and (when.clock or not (found[1] or not after)) or not when and (after or not found[1]) or not title: return None
     due = when is None or when.kind == "deadline" or (found[1] or "at").lower() != "at"
