@@ -1776,3 +1776,8 @@ def test_two_appointments_in_one_line_are_offered_as_two(tmp_path):
 def test_a_week_by_its_number_is_no_day(tmp_path):
     answers, files = play(tmp_path, {}, "todo tax return in week 2", "11 january", "todo Steuer in KW 2")
     assert answers[0].startswith("Which day do you mean by “in week 2”?") and files["inbox.org"] == "* TODO tax return\nSCHEDULED: <2027-01-11 Mon>\n" and "Which day" in answers[2], answers
+
+
+def test_an_hour_earlier_and_a_day_later_are_said_of_what_was_just_put_down(tmp_path):
+    answers, files = play(tmp_path, {}, "lunch with Ana friday 12-13", "half an hour earlier", "2 days later", "an hour longer", "todo pay 3 invoices by the 5th of january and send a reminder")
+    assert files["inbox.org"] == "* TODO lunch with Ana\nSCHEDULED: <2026-11-22 Sun 11:30-13:30>\n" and "“todo: pay 3 invoices and send a reminder by the 5th of january”" in answers[4], answers

@@ -246,6 +246,7 @@ def with_hours_before(title: str, when: When, today: date) -> str | None:
     return f"{found[1].rstrip(' ,')} {'by' if when.kind == 'deadline' else 'on'} {when.day} {found[2]}" if sure else None
 
 # %% ../../nbs/reflex/doubts.ipynb #8b5c4ee7
+_LAST_PART = Regex(r"(.+)(,\s|\s(?:and|und)\s)(.+)", re.I)
 _BEFORE_DAYS = frozenset("by until till before on tomorrow today".split())
 _TAILS = frozenset("in at with for about from to bei im mit für über wegen".split())
 
@@ -257,9 +258,8 @@ def day_within(line: str, today: date) -> str | None:
         if moved := day_in_front(line, today) or hour_alone(line, today): return moved
         if colon and rest.strip() and 0 < len(said := words_of(head)) <= 4 and (read_when(said, today) or read_when(("on", *said), today)):
             return f"{rest.strip()} {head.strip()}"
-        front, comma, behind = line.rpartition(", ")
-        if comma and not split_when(f"x {behind}", today)[1] and (cut := split_when(front, today))[1] and front[len(cut[0]):].split()[0].lower() in _BEFORE_DAYS:
-            return f"{cut[0]}, {behind.strip()} {front[len(cut[0]):].strip(' ,')}"
+        if (cut := _LAST_PART.fullmatch(line)) and not split_when(f"x {cut[3]}", today)[1] and (said := split_when(cut[1], today))[1] and said[0]:
+            if (day := cut[1][len(said[0]):].strip(" ,")).split()[0].lower() in _BEFORE_DAYS: return f"{said[0]}{cut[2]}{cut[3].strip()} {day}"
         for at in range(len(words) - 1, 1, -1):
             if words[at].lower() not in _TAILS: continue
             title, when = split_when(before := " ".join(words[:at]), today)
