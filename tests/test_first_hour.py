@@ -1769,3 +1769,21 @@ def test_how_long_something_takes_is_said_in_german(tmp_path):
 def test_further_everyday_questions(tmp_path, line, said):
     (answer,), _ = play(tmp_path, {"a.org": GERMAN.replace("2026-11-26", "2026-11-19")}, line)
     assert said in answer, answer
+
+
+def test_two_appointments_in_one_line_are_offered_as_two(tmp_path):
+    for n, line in enumerate(("dentist tomorrow 9am, haircut friday 3pm", "dentist tomorrow 9am and haircut friday 3pm")):
+        answers, files = play(tmp_path / str(n), {}, line)
+        assert "“todo: dentist tomorrow 9am; todo: haircut friday 3pm”" in answers[0] and not files, answers
+    answers, files = play(tmp_path / "b", {}, "lunch friday, 12:30", "meet Ana on friday, 20 november at 9")
+    assert files["inbox.org"] == "* TODO lunch\nSCHEDULED: <2026-11-20 Fri 12:30>\n* TODO meet Ana\nSCHEDULED: <2026-11-20 Fri 09:00>\n", answers
+
+
+def test_a_week_by_its_number_is_no_day(tmp_path):
+    answers, files = play(tmp_path, {}, "todo tax return in week 2", "11 january", "todo Steuer in KW 2")
+    assert answers[0].startswith("Which day do you mean by “in week 2”?") and files["inbox.org"] == "* TODO tax return\nSCHEDULED: <2027-01-11 Mon>\n" and "Which day" in answers[2], answers
+
+
+def test_an_hour_earlier_and_a_day_later_are_said_of_what_was_just_put_down(tmp_path):
+    answers, files = play(tmp_path, {}, "lunch with Ana friday 12-13", "half an hour earlier", "2 days later", "an hour longer", "todo pay 3 invoices by the 5th of january and send a reminder")
+    assert files["inbox.org"] == "* TODO lunch with Ana\nSCHEDULED: <2026-11-22 Sun 11:30-13:30>\n" and "“todo: pay 3 invoices and send a reminder by the 5th of january”" in answers[4], answers

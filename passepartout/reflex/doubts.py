@@ -38,6 +38,7 @@ _IN_A_MONTH = frozenset("in by before until till during im bis mid early late mi
 def _vague_end(words: tuple[str, ...], today: date) -> str | None:
     "The week, weekend, month or year that `words` end in."
     if words[-2:] == ("the", "weekend"): return "the weekend"
+    if len(words) > 3 and re.fullmatch(r"(?:in|by|during|im?n?|bis) (?:week|calendar week|kw|woche) [1-5]?\d", " ".join(words[-3:])): return " ".join(words[-3:])
     if len(words) > 1 and period(words[-2:], today): return " ".join(words[-2:])
     if month := _month_at_the_end(words): return " ".join(words[len(words) - len(month):])
     return next((" ".join(words[-size:]) for size in (3, 2) if len(words) >= size and (said := in_english_days(" ".join(words[-size:])))
@@ -245,6 +246,7 @@ def with_hours_before(title: str, when: When, today: date) -> str | None:
     return f"{found[1].rstrip(' ,')} {'by' if when.kind == 'deadline' else 'on'} {when.day} {found[2]}" if sure else None
 
 # %% ../../nbs/reflex/doubts.ipynb #8b5c4ee7
+_LAST_PART = Regex(r"(.+)(,\s|\s(?:and|und)\s)(.+)", re.I)
 _BEFORE_DAYS = frozenset("by until till before on tomorrow today".split())
 _TAILS = frozenset("in at with for about from to bei im mit für über wegen".split())
 
@@ -256,9 +258,8 @@ def day_within(line: str, today: date) -> str | None:
         if moved := day_in_front(line, today) or hour_alone(line, today): return moved
         if colon and rest.strip() and 0 < len(said := words_of(head)) <= 4 and (read_when(said, today) or read_when(("on", *said), today)):
             return f"{rest.strip()} {head.strip()}"
-        front, comma, behind = line.rpartition(", ")
-        if comma and not split_when(f"x {behind}", today)[1] and (cut := split_when(front, today))[1] and front[len(cut[0]):].split()[0].lower() in _BEFORE_DAYS:
-            return f"{cut[0]}, {behind.strip()} {front[len(cut[0]):].strip(' ,')}"
+        if (cut := _LAST_PART.fullmatch(line)) and not split_when(f"x {cut[3]}", today)[1] and (said := split_when(cut[1], today))[1] and said[0]:
+            if (day := cut[1][len(said[0]):].strip(" ,")).split()[0].lower() in _BEFORE_DAYS: return f"{said[0]}{cut[2]}{cut[3].strip()} {day}"
         for at in range(len(words) - 1, 1, -1):
             if words[at].lower() not in _TAILS: continue
             title, when = split_when(before := " ".join(words[:at]), today)
@@ -311,9 +312,8 @@ _MIDNIGHT = Regex(r"\s(?:(by|until|till|before|at)\s+)?midnight\b(?=\s|[.!]*\Z)"
 
 def at_midnight(line: str, today: date) -> str | None:
     "The words of `line` with the end of its day in place of *midnight*; `None` where midnight is no hour of it."
-    if not (found := _MIDNIGHT.search(line[-200:])) or set(line) & set('"“”„«»;'): return None
-    start = max(0, len(line) - 200)
-    before, after = line[:start + found.start()], line[start + found.end():].strip(" .!")
+    if not (found := _MIDNIGHT.search(line, max(0, len(line) - 200))) or set(line) & set('"“”„«»;'): return None
+    before, after = line[:found.start()], line[found.end():].strip(" .!")
     title, when = split_when(f"{before} {after}".strip(), today)
     if when and (when.clock or not (found[1] or not after)) or not when and (after or not found[1]) or not title: return None
     due = when is None or when.kind == "deadline" or (found[1] or "at").lower() != "at"

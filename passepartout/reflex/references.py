@@ -79,6 +79,7 @@ _OTHER = Regex(r"(?:(?:no|nope|nein|sorry)[,.\s]+)?(?:(?:not\s+(?:that|this)(?:\
 _INTO = Regex(r"(?:put|write|save|file|store)\s+(it|that|this)\s+(?:in|into|to)\s+(\S.{0,80})", re.I)
 _SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|where\s+(?:is|did\s+you\s+(?:put|write|save|note|add))\s+(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
+_SOONER = Regex(r"(?:half\s+an\s+hour|an?\s+(?:hour|day|week)|\w{1,8}\s+(?:hours?|minutes?|mins?|days?|weeks?))\s+(?:earlier|later|sooner)", re.I)
 _DUE_BY, _RANK_OF = Regex(r"(?:(?:and|due|und)\s+)*(?:by|until|bis(?:\s+zum)?)\s+(.{2,30})", re.I), Regex(r"(?:(?:and|with|und)\s+)*(?:(high|top|highest|low|lowest|medium)\s+prio(?:rity)?|prio(?:rity)?\s+\[?#?([abc])\]?)", re.I)
 _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})|(?:move|change|push|shift)\s+(?:it|that|this)\s+to\s+(\d{1,2})|not\s+[^,;]{1,30}(?:[,;]\s*(?:but\s+)?|\s+but\s+)(.{1,60})", re.I)
 
@@ -137,6 +138,7 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     if amended is None and not lasting and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “", "Set the deadline of “", "Set the date of “")):
         amended = _AT_TIME.fullmatch(said)
         if due := _DUE_BY.fullmatch(said): request = replace(request, text=f"set the deadline of it to {due[1]}")
+        elif _SOONER.fullmatch(said): request = replace(request, text=f"move it {said}")
         elif ranked := _RANK_OF.fullmatch(said): request = replace(request, text=f"set priority {ranked[2] or priority_letter(ranked[1].lower())} on it")
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")

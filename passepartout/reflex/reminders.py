@@ -19,7 +19,7 @@ from .captures import (GERMAN_JOINTS, Request, capture_call, decline, repeated_p
 from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import When, read_when, split_when
-from .doubts import AND, day_within, days_at_the_end, days_doubt, doubt, next_of_month, on_workdays, repeats_doubt
+from .doubts import AND, day_within, days_at_the_end, days_doubt, doubt, next_of_month, on_workdays, repeats_doubt, two_tasks
 
 # %% ../../nbs/reflex/reminders.ipynb #3b8348e5
 _IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\bin\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert
@@ -168,6 +168,8 @@ def appointment(request: Request) -> dict | None:
     if title and title.split()[-1].lower() in GERMAN_JOINTS: return None          # Zahnarzt am 24.11. 14 Uhr is German
     if _BROKEN_OFF.search(title): return None                                       # they moved it to the | first of december at nine
     if not title or not when or not when.clock or STATEMENT.search(title) or set(words_of(title)) <= _NO_MATTER: return None
+    if not repeat and set(text).isdisjoint('"“”;') and (two := two_tasks(text, request.today)):
+        return decline(f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it.")
     if question := doubt("" if repeat else title, when, request.today, title): return decline(question)
     if title.lower().endswith(" every"):
         return decline("I understand repetitions like “every monday at 9”, and only at the end. Say it like that, with “todo” in front.")

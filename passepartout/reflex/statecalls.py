@@ -56,7 +56,8 @@ def propose_state(command: Command, place: Place, around: Surroundings, today: d
         return decline(f"{place.file} has the states {', '.join(known)}, and none for what has begun. Nothing was done."
                        + (" To have one, write this line at the top of the file: #+TODO: TODO STARTED | DONE" if outline.format == "org" and known == ("TODO", "DONE") else ""))
     if state is None and word == "cancelled" and any(each.repeat and each.node == node.index for each in stamps(outline)):
-        what, whole = object_of(command.target), object_of(command.target) if set(place.title) & set('"“”') else place.title
+        what = object_of(command.target)
+        whole = place.title if f"“{place.title}”" in name and not set(place.title) & set('"“”') else what          # no title of a private one
         return decline(f"{name} repeats. Did you mean “skip {what}”? Say “yes”, and I'll do it: this one turn. To have none for a while: pause {whole} until {today.year + 1}-01-01. To end it for good: archive {whole}. Nothing was done.")
     if state is None:
         return decline(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done."

@@ -20,13 +20,13 @@ _AHEAD = (r"(?:(?:please|oops|whoops|oh|ah|no|nein|nee|wait|stop|sorry|ok|okay|a
 _MANY = r"(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)"
 _WHAT = r"(?:ones?|changes?|edits?|things?|steps?|actions?|entry|entries|änderung(?:en)?|schritte?)"
 _LAST = rf"(?:(?:the|my|your|that|these|those|die|das|den|deine|meine)\s+)?(?:very\s+)?(?:last|previous|latest|letzten?|letzte|letztes)(?:\s+{_MANY})?(?:\s+{_WHAT})?"
-_OBJECT = rf"(?:that|this|it|them|das|es|{_LAST}|(?:that|this)\s+(?:one|change|edit|again)|(?:what|everything|all)\s+(?:that\s+)?you\s+(?:have\s+)?just\s+(?:did|done|changed|wrote|written|added)|was\s+du\s+gerade\s+gemacht\s+hast)"
+_OBJECT = rf"(?:that|this|it|them|both(?:\s+of\s+(?:them|those))?|beides?|das|es|{_LAST}|(?:that|this)\s+(?:one|change|edit|again)|(?:what|everything|all)\s+(?:that\s+)?you\s+(?:have\s+)?just\s+(?:did|done|changed|wrote|written|added)|was\s+du\s+gerade\s+gemacht\s+hast)"
 
 # %% ../../nbs/terminal/20ada_takeback.ipynb #0fe52192
 _ENGLISH = Regex(_AHEAD + rf"(?:(?:undo|revert|reverse|roll\s+back|take\s+back)(?:\s+{_OBJECT})?" r"|(?:take|roll|put)\s+(?:that|this|it|them|that\s+one|(?:the|your|my)\s+last\s+(?:one|change|edit|thing))\s+back)"
                  r"(?:,?\s+(?:again|please|then|bitte|wieder)){0,2}[.!?…]*", re.I)
 _GERMAN = Regex(_AHEAD + rf"(?:(?:mache?\s+)?(?:{_OBJECT}\s+)?(?:bitte\s+)?(?:wieder\s+)?rückgängig(?:\s+machen)?|nimm\s+{_OBJECT}\s+(?:bitte\s+)?(?:wieder\s+)?zurück)(?:,?\s+(?:please|bitte|wieder)){{0,2}}[.!?…]*", re.I)
-_IN_WORDS = {word: n for n, pair in enumerate("two zwei,three drei,four vier,five fünf,six sechs,seven sieben,eight acht,nine neun,ten zehn".split(","), 2) for word in pair.split()}
+_IN_WORDS = {word: n for n, pair in enumerate("two zwei both beide beides,three drei,four vier,five fünf,six sechs,seven sieben,eight acht,nine neun,ten zehn".split(","), 2) for word in pair.split()}
 
 def edits_meant(text: str) -> int:
     "How many edits `text` asks to take back: 0 when it is no such sentence, or when it names none."
