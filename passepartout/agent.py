@@ -48,6 +48,7 @@ class Ending(Inspection):
     upkeep: Any = None                 # the index of the notes and what keeps it up to date; None: there is none
     book: Any = None                   # the skills that come from pages
     skillwatch: Any = None             # what notices that a page was saved
+    looked: Any = None                 # what is known of keys in files
     http: Any = None                   # the connections to servers of models; None: no provider needs any
 
     async def close(self) -> None:
@@ -77,6 +78,7 @@ class Ending(Inspection):
         if self.upkeep is not None: self.upkeep.close()
         if self.skillwatch is not None: self.skillwatch.close()
         if self.book is not None: self.book.close()
+        if self.looked is not None: self.looked.close()
         for root in self.roots: root.close()
 
 # %% ../nbs/19_agent.ipynb #96843360

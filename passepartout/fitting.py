@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/fitting.html.md"""
 # %% auto #0
 __all__ = ['command_reader', 'own_permissions', 'mandatory_gates', 'install_gates', 'gates_or_nothing', 'report_rules',
            'install_tools', 'memex_tools', 'inbox_of', 'new_file_text', 'files_with_id', 'all_paths', 'dates_done',
-           'keyless', 'install_shell', 'try_sandbox', 'install_skills', 'follow_skills', 'surroundings', 'exact_form',
-           'install_providers', 'install_script', 'install_models', 'preload']
+           'keyless', 'looked_before', 'install_shell', 'try_sandbox', 'install_skills', 'follow_skills',
+           'surroundings', 'exact_form', 'install_providers', 'install_script', 'install_models', 'preload']
 
 # %% ../nbs/18f_fitting.ipynb #dcf2cca9
 import os
@@ -101,7 +101,7 @@ def install_tools(agent: Any) -> None:
     from passepartout.notes import NoteCache
     from passepartout.skillfiles.skilltools import install_writing
     from passepartout.toolbelt.web import PageReader, web_tool
-    agent.note_cache = NoteCache()
+    agent.note_cache, agent.looked = NoteCache(), looked_before(agent)
     for tool in memex_tools(agent): agent.tools.register(tool)
     agent.tools.register(undo_tool(agent.journal))
     agent.tools.register(web_tool(PageReader(agent.settings.allowed_hosts, agent.vault,
@@ -121,7 +121,7 @@ def memex_tools(agent: Any) -> list:
                if agent.upkeep is not None else {})
     known: dict[str, Any] = {"holders": partial(files_with_id, agent), "dates_done": partial(dates_done, agent), "paths": partial(all_paths, agent)}
     return [*note_tools(**shared, **indexed, inbox=inbox_of(agent), begun=partial(new_file_text, agent)), *edit_tools(**shared, **known),
-            *file_tools(agent.settings.privacy_filter_tags, partial(keyless, agent))]
+            *file_tools(agent.settings.privacy_filter_tags, agent.looked)]
 
 # %% ../nbs/18f_fitting.ipynb #9de2cb9b
 def inbox_of(agent: Any) -> str:
@@ -190,12 +190,20 @@ def keyless(agent: Any, file: Any) -> bool:
     known = index.known.get(file.relative) if index and agent.roots and file.root.path == agent.roots[0].path else None
     return known is not None and not known.keyed and not known.why and known.current(file_mark(os.fstat(file.fd)))
 
+# %% ../nbs/18f_fitting.ipynb #dd0c0db3
+def looked_before(agent: Any) -> Any:
+    "What the agent knows of keys in files, with the book that lies beside the index, if there is one."
+    from passepartout.indexing.indexfile import VERSION
+    from passepartout.toolbelt.keyless import KeylessBook, Looked
+    path = agent.upkeep and agent.upkeep.index.path
+    return Looked(partial(keyless, agent), KeylessBook(path.with_name("keyless.sqlite"), VERSION) if path else None)
+
 # %% ../nbs/18f_fitting.ipynb #b5af61d9
 def install_shell(agent: Any) -> None:
     "The tool for commands. They see neither state, settings nor cache of any agent."
     from passepartout.toolbelt.shelltool import shell_tool
     settings = agent.settings
-    agent.tools.register(shell_tool(agent.roots, own_places(settings), private_tags=settings.privacy_filter_tags, clean=partial(keyless, agent)))
+    agent.tools.register(shell_tool(agent.roots, own_places(settings), private_tags=settings.privacy_filter_tags, looked=agent.looked))
 
 # %% ../nbs/18f_fitting.ipynb #ed67480f
 def try_sandbox() -> Callable[[], Any]:

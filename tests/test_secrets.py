@@ -862,3 +862,38 @@ async def test_the_index_knows_in_which_notes_no_key_stands(tmp_path):
     (memex / "bees.org").write_text(f"* Bees\nghp_{'aB3dE5gH7jK9' * 3}\n")
     assert not known("bees.org")
     await agent.close()
+
+
+def test_what_one_process_looked_through_the_next_one_need_not(tmp_path, opened_memex):
+    from passepartout.confinement.resources import resolve
+    from passepartout.toolbelt.keyless import KeylessBook, Looked, NotLooked
+    memex, root = opened_memex
+    (memex / "log.txt").write_text("bees\n" * 100)
+    def looked(edition=1, later=60.0): return Looked(book=KeylessBook(tmp_path / "cache" / "keyless.sqlite", edition, clock=lambda: time.time() + later))
+    def knows(**how):
+        one = looked(**how)
+        try:
+            with resolve([root], "log.txt") as file: return one.of(file, [0]) is None
+        except NotLooked: return False
+        finally: one.close()
+    def look(**how):
+        one = looked(**how)
+        with resolve([root], "log.txt") as file: one.of(file, [1_000])
+        one.keep()
+        one.close()
+    look(later=0.0)
+    assert not knows()                                              # it may change again within the same tick of the clock
+    look()
+    assert knows() and not knows(edition=2)
+    (memex / "log.txt").write_text("ghp_" + "aB3dE5gH7jK9" * 3 + "\n")
+    assert not knows()
+    look()
+    assert not knows()                                              # of one with a key nothing is written down
+    (tmp_path / "cache" / "keyless.sqlite").write_bytes(b"no database" * 1_000)
+    (memex / "log.txt").write_text("bees\n" * 100)
+    look()                                                          # it forgets, and does not fail
+    assert not knows()
+    os.unlink(tmp_path / "cache" / "keyless.sqlite")
+    os.chmod(tmp_path / "cache", 0o777)
+    look()
+    assert not knows()                                              # others could have written there what they like

@@ -278,6 +278,17 @@ def test_what_cannot_be_looked_through_is_not_run(tmp_path, monkeypatch):
 
 
 @needs_sandbox
+def test_a_search_through_more_than_is_looked_through_at_once_comes_to_its_end_in_later_processes(tmp_path, monkeypatch):
+    from passepartout.toolbelt import copies, keyless
+    for room in (copies, keyless): monkeypatch.setattr(room, "MOST_NEW", 50_000)
+    monkeypatch.setattr(keyless, "SETTLED_S", 0.0)
+    made = places(tmp_path)
+    for n in range(4): (tmp_path / "memex" / f"{n}.txt").write_text("bees\n" * 6_000)
+    said = [talk(tmp_path, "$ grep -rc bees .", made=made)[0][0][1] for _ in range(5)]
+    assert "not run" in said[0] and "Run it again" in said[0] and "3.txt:6000" in said[-1], said
+
+
+@needs_sandbox
 def test_where_there_is_no_place_for_a_copy_nothing_is_run(tmp_path, monkeypatch):
     from passepartout.toolbelt import copies
     made = places(tmp_path)

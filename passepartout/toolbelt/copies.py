@@ -33,13 +33,15 @@ def kept_keys(script: Script, roots: Sequence[Root], looked: Looked) -> dict[str
     if git := any(map(runs_git, script.commands())): script = _others(script, runs_git)
     (files, folders), left, said = reached(script, roots), [MOST_NEW], {}
     opened = reached(_others(script, lambda command: (unwrapped(command).argv or ("",))[0].rpartition("/")[2] in NAMES_ONLY), roots)[0]
-    for path in sorted(files):
-        try: text = _named(path, roots, looked, left)
-        except NotLooked:
-            if path in opened: raise
-            continue                                 # it is listed, and not read
-        if text is not None: said[path] = text
-    for folder in sorted(folders): said |= _below(folder, roots, looked, left)
+    try:
+        for path in sorted(files):
+            try: text = _named(path, roots, looked, left)
+            except NotLooked:
+                if path in opened: raise
+                continue                             # it is listed, and not read
+            if text is not None: said[path] = text
+        for folder in sorted(folders): said |= _below(folder, roots, looked, left)
+    finally: looked.keep()
     if git and said: raise NotLooked(f"A key stands in {os.path.basename(min(said))}, and where git runs a command sees no copy without it: run the two apart.")
     return said
 

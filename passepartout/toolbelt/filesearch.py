@@ -148,7 +148,9 @@ def search_files(folder: OpenedPath, pattern: str, *, regex: bool = False, case:
     "Lines in text files below an opened folder (or in one file). `files` is a pattern for names, as *.py; `scout=False` does without ripgrep. `SearchError` when the pattern is none."
     found, wanted, hits, unseen, deadline = compiled(pattern, regex, case), _named(files), [], [], time.monotonic() + seconds
     names, looked, left = worth_opening(folder, pattern, case, time.monotonic() + seconds / 2) if scout and not regex else None, looked or Looked(), [MOST_NEW]
-    told = lambda why: Searched(tuple(hits[:most]), " ".join(filter(None, (why, not_seen(unseen)))))
+    def told(why: str) -> Searched:
+        looked.keep()
+        return Searched(tuple(hits[:most]), " ".join(filter(None, (why, not_seen(unseen)))))
     for count, file in enumerate(folder.walk(max_files=MOST_FILES + 1) if names is None else _opened(folder, names)):
         if time.monotonic() > deadline:
             return told(f"The search was ended after {seconds:g} seconds; name a folder further down.")

@@ -9,7 +9,7 @@ __all__ = ['MOST_NAMES', 'MOST_LINES', 'PATH', 'opened_text', 'count_lines', 'wr
            'lines_with', 'list_folder', 'search_text', 'file_tools']
 
 # %% ../../nbs/toolbelt/12f_filetools.ipynb #0ddc3e64
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ..amounts import counted
 from ..edits import FileEdit
@@ -149,9 +149,9 @@ def search_text(pattern: str, regex: bool, case: bool, files: str, limit: int, c
 # %% ../../nbs/toolbelt/12f_filetools.ipynb #b2bbc970
 PATH = Parameter("path", "string", "which file", kind="path", access="write")
 
-def file_tools(private_tags: Sequence[str] = ("@personal", "@private"), clean: Callable[[OpenedPath], bool] = lambda file: False) -> list[Tool]:
-    "The tools on files, for registering. `private_tags`: what makes a result of a search private. `clean(file)`: whether it is known that no key stands in a file."
-    looked = Looked(clean)                                    # which files hold keys, from one search to the next
+def file_tools(private_tags: Sequence[str] = ("@personal", "@private"), looked: Looked | None = None) -> list[Tool]:
+    "The tools on files, for registering. `private_tags`: what makes a result of a search private. `looked`: what is known of keys in files."
+    looked = looked or Looked()                               # which files hold keys, from one search to the next
     def write(path, text, context): return write_edit(text, context)
     def replace(path, old, new, every, context): return replace_edit(old, new, every, context)
     def names(folder, deep, context): return list_folder(deep, context)

@@ -8,10 +8,9 @@ Docs: https://example.org/passepartout/toolbelt/shelltool.html.md"""
 __all__ = ['MOST_SECONDS', 'shell_tool']
 
 # %% ../../nbs/toolbelt/12d_shelltool.ipynb #a5008806
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ..labels import FREE, SURE
-from ..confinement.openedpath import OpenedPath
 from ..confinement.roots import Root
 from ..shell.sandbox import find_bubblewrap
 from .keyless import Looked
@@ -21,9 +20,9 @@ from ..tools import Parameter, Tool, ToolContext, ToolError, ToolResult
 MOST_SECONDS = 600
 
 def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), private_tags: Sequence[str] = ("@personal", "@private"),
-               clean: Callable[[OpenedPath], bool] = lambda file: False) -> Tool:
-    "The tool `shell` for commands in `roots`. `hidden` are folders that no command may see; `private_tags` make the output private of what can read notes under them. `clean(file)`: whether it is known that no key stands in a file."
-    looked = Looked(clean)                                    # what is remembered of the notes from one command to the next
+               looked: Looked | None = None) -> Tool:
+    "The tool `shell` for commands in `roots`. `hidden` are folders that no command may see; `private_tags` make the output private of what can read notes under them. `looked`: what is known of keys in files."
+    looked = looked or Looked()                               # what is remembered of the notes from one command to the next
     async def body(command: str, timeout: int, context: ToolContext) -> ToolResult:
         if not 1 <= timeout <= MOST_SECONDS:
             raise ToolError(f"The time for a command is between 1 and {MOST_SECONDS} seconds, not {timeout}.")
