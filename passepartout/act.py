@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/act.html.md"""
 
 # %% auto #0
 __all__ = ['dispatch_action', 'run_cleared', 'call_within', 'deliver_answer', 'between_records', 'execute_tool_action',
-           'Overtaken', 'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool', 'carry_out_edits',
-           'edits_result', 'execute_system_action', 'execute_cli_action', 'register_core_actuators', 'may_be_read',
-           'ask_person', 'act_gate', 'act_once', 'redacted', 'approved_hash', 'changed_underway', 'without_form',
-           'explain_nothing', 'tell', 'format_tool_result', 'register_actuator']
+           'fault_told', 'Overtaken', 'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool',
+           'carry_out_edits', 'edits_result', 'execute_system_action', 'execute_cli_action', 'register_core_actuators',
+           'may_be_read', 'ask_person', 'act_gate', 'act_once', 'redacted', 'approved_hash', 'changed_underway',
+           'without_form', 'explain_nothing', 'tell', 'format_tool_result', 'register_actuator']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
@@ -122,7 +122,13 @@ async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal
         left = "It only reads, so nothing was changed." if only_reads(tool, cleared) else "Whether it did something is unknown."
         return tool_error(signal, name, f"{name} did not finish within {time_allowed(agent, tool):g} s and was given up. {left}")
     except Exception as error:
-        return tool_error(signal, name, f"{type(error).__name__}: {brief(error)}", label_of(tool, None), in_our_words(error))
+        return tool_error(signal, name, fault_told(error), label_of(tool, None), in_our_words(error))
+
+# %% ../nbs/17_act.ipynb #7085e86f
+def fault_told(error: Exception) -> str:
+    "What is told of an error that a tool did not foresee."
+    if not isinstance(error, OSError) or not error.strerror: return f"{type(error).__name__}: {brief(error)}"
+    return f"the system refused ({brief(error.strerror).lower()}{f': {brief(error.filename)}' if error.filename else ''})."
 
 # %% ../nbs/17_act.ipynb #29bd8ac1
 class Overtaken(PassepartoutError):

@@ -679,3 +679,13 @@ async def test_a_workspace_that_cannot_be_one_is_told_in_one_sentence(tmp_path, 
     with pytest.raises(PassepartoutError) as told:
         await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", workspaces=(str(next(tmp_path.rglob("journal.owners")).parent if place == "state" else tmp_path / place),))
     assert told.value.message.endswith(says) and told.value.message.startswith("The folder ")
+
+
+@pytest.mark.parametrize("error, told", [(OSError(5, "Input/output error"), "the system refused (input/output error)."), (OSError(2, "No such file or directory", "x.org"), "the system refused (no such file or directory: x.org)."), (OSError("odd"), "OSError: odd")])
+async def test_what_the_system_refuses_a_tool_is_told_in_words(tmp_path, monkeypatch, error, told):
+    def broken(*args, **more): raise error
+    async with await Agent.boot(settings_for(tmp_path)) as agent:
+        capture = agent.tools.get("org-capture")
+        monkeypatch.setattr(agent.tools, "cleared", lambda cleared: capture.__class__(**{**{name: getattr(capture, name) for name in capture.__dataclass_fields__ if capture.__dataclass_fields__[name].init}, "body": broken}))
+        reply = await agent.handle("todo buy milk")
+    assert f"org-capture could not do it: {told}" in reply and "[Errno" not in reply
