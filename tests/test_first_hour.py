@@ -1724,8 +1724,8 @@ def test_two_hours_after_a_day_may_have_a_to_between_them(tmp_path):
 
 
 def test_what_is_important_is_not_finished_by_its_first_word(tmp_path):
-    answers, files = play(tmp_path, {"a.org": "* TODO finish chapter 3 for Krüger\n* Shopping list\n- [ ] milk\n"}, "finish chapter 3 is urgent", "note for today: 1.800 words", "buy a gift by friday")
-    assert files["a.org"].startswith("* TODO [#A] finish chapter 3 for Krüger\n") and "list" not in answers[2], answers
+    answers, files = play(tmp_path, {"a.org": "* TODO finish chapter 3 for Krüger\n* Shopping list\n- [ ] milk\n"}, "finish chapter 3 is urgent", "yes", "note for today: 1.800 words", "buy a gift by friday")
+    assert "Did you mean “make finish chapter 3 priority A”?" in answers[0] and files["a.org"].startswith("* TODO [#A] finish chapter 3 for Krüger\n") and "list" not in answers[3], answers
 
 
 @pytest.mark.parametrize("line, offered", [("todo abstract by sunday midnight", "todo: abstract by 2026-11-22 23:59"), ("todo abstract by midnight sunday", "todo: abstract by 2026-11-22 23:59"), ("todo abstract by midnight", "todo: abstract by 2026-11-19 23:59"), ("todo call at midnight on 31 december", "todo: call on 2026-12-31 23:59")])

@@ -58,7 +58,6 @@ _NAMED = (
     (r"(?:the )?prio(?:rity)? (?:of|for|on) (?P<what>.+?) (?:is |to |should be )?\[?#?(?P<words>[abc])\]?", "make {what} priority {words}"),
     (r"(?:(?:set|give) )?(?:the )?prio(?:rity)? \[?#?(?P<words>[abc])\]? (?:of|for|on|to) (?P<what>.+)", "make {what} priority {words}"),
     (r"(?P<what>.+?) (?:has|gets|is|should have) (?:the )?prio(?:rity)? \[?#?(?P<words>[abc])\]?", "make {what} priority {words}"),
-    (r"(?!(?:it|that|this|what|which|who|how|why|when|everything|nothing|something)\b)(?P<what>[^,;:]{3,60}?) (?:is|are) (?:now )?(?:very |really )?urgent", "make {what} priority A"),
     (r"(?:very )?(?:urgent|important|dringend|wichtig)(?:: ?|, | - )(?P<what>.+)", "todo {what} high priority"),
     (r"(?P<what>(?!(?:clear|empty|delete|remove|reset|sort|wipe)\b)[\w'-]{2,30}(?: [\w'-]{2,30})?) list", "what is on the {what} list"),
     (r"(?:(?:show|open|read|see) )?(?:me )?(?:my |the )?(?P<what>today|yesterday)'?s? (?:daily )?(?:notes?|page|entry)", "journal of {what}"),

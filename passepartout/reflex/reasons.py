@@ -60,6 +60,7 @@ def out_of_reach(request: Request, line: str) -> dict | None:
 # %% ../../nbs/reflex/reasons.ipynb #3d1f2d2b
 _ON_LIST = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:on|in)\s+(?:(?:my|the|our)\s+)([\w ]{0,30}?\w*liste?)", re.I)
 _IS_DONE = Regex(r"([^:;\"“”]{2,100}?)\s+(?:is\s+|was\s+)?(?:done|finished|sent|erledigt)", re.I)
+_IS_URGENT = Regex(r"(\S.{1,80}?)\s(?:is|are)\s(?:now\s|very\s|really\s)?(?:urgent|important)", re.I)
 _LIST_OF = Regex(r"(?:(?:my|the|our)\s+)?((?!(?:to-?do|new|an?|the|clear|empty|delete|remove|reset|sort|print|show)\b)[\w-]{3,20}\s+list|[\w-]{3,30}liste)\s+([^,:]{1,60},.{1,300})", re.I)
 _BARE_LIST = Regex(r"(?:(?:my|the|our)\s+)?((?!(?:to-?do|new|an?|the|clear|empty|delete|remove|reset|sort|print)\b)[\w-]{2,20}(?:\s[\w-]{2,20})?\s+list|[\w-]{3,30}liste)", re.I)
 _SET_FIELD = Regex(r"(?:set|change|update)\s+(?:the\s+)?(\w+)(?:\s+(?:number|address|date))?\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|set\s+(?:the\s+)?property\s+(\w+)\s+(?:to\s+)?(\S+)\s+(?:on|of|for)\s+(.{1,80})", re.I)
@@ -231,6 +232,7 @@ def to_keep(request: Request, line: str) -> dict | None:
         if first[0] == "add" and (timed := appointment(Request.of(what, request.today))): return timed
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     if first and BY_WORD.get(first[0]) is _SENDING and (done := _IS_DONE.fullmatch(request.plain)): return decline(f"Did you mean “done {done[1]}”? Say “yes”, and I'll do it.")
+    if first and BY_WORD.get(first[0]) is _EDITING and (urgent := _IS_URGENT.fullmatch(request.plain)): return decline(f"Did you mean “make {urgent[1]} priority A”? Say “yes”, and I'll do it.")
     if first and BY_WORD.get(first[0]) is _SENDING and len(request.words) > 2 and not set(request.text) & set('?"“”;\n') and len(request.text) <= 150 and not request.favour:
         return decline(f"I can't send anything to anybody, but I can note it for you. Did you mean “todo {request.text.strip().rstrip('.!')}”? Say “yes”, and I'll do it.")
     noted = first and BY_WORD.get(first[0]) is THINKING and first[0] not in ("why", "explain") and not set(request.text) & set('?"“”;\n') and len(request.text) <= 150
