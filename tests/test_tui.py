@@ -533,15 +533,16 @@ async def test_a_long_answer_is_shown_from_its_beginning_and_what_comes_next_at_
     given = settings(tmp_path, "", provider_cascade="reflex", permissions="")
     (tmp_path / "notes" / "long.org").write_text("* Long\n" + "".join(f"word {n}\n" for n in range(60)))
     async with opened(given, size=(120, 24)) as (app, pilot):
-        async def answered(line, words):
+        await until(pilot, lambda: app.talk.columns)                    # before that it is not known which answer is long
+        async def answered(line, words, shown):
             app.send(line)
-            await until(pilot, lambda: has(app, words))
+            await until(pilot, lambda: has(app, words) and any(shown in row for row in screen_rows(app)))
             await pilot.pause(0.2)
             return [row[:60] for row in screen_rows(app)], app.side.rows("gates").entries
-        rows, gates = await answered("read long.org", "word 59")
+        rows, gates = await answered("read long.org", "word 59", "long.org, lines")
         assert "long.org, lines" in rows[1] and "word 5" in "\n".join(rows) and "word 59" not in "\n".join(rows), rows
         assert not any("word 5" in entry.line.text for entry in gates) and any("read-file" in entry.line.text for entry in gates)
-        rows, _ = await answered("thanks", "welcome")
+        rows, _ = await answered("thanks", "welcome", "welcome")
         assert any("thanks" in row for row in rows[-4:]) and any("welcome" in row for row in rows[-4:]), rows
 
 
