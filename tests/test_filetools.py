@@ -316,3 +316,11 @@ def test_nor_does_an_item_of_a_list_say_how_a_key_in_it_begins(tmp_path, name):
     tries = [{"path": name, "heading": "Shop", "item": item} for item in (f"token {GUESSED[:8]}", f"token {GUESSED[:7]}x", "ken ghp_a", "ken ghp_b", f"token {GUESSED}", "oken", "mil")]
     told = [re.sub(r"called '[^']*'|“[^”]*”", "…", each) for each in guesses(tmp_path, notes, *tries, tool="org-check")]
     assert len(set(told[:4])) == 1 and told[0].startswith("No ") and not told[5].startswith("No ") and told[5] == told[6], told
+
+
+def test_where_nobody_says_who_asks_no_passage_is_found_in_private_lines():
+    from types import SimpleNamespace
+    from passepartout.toolbelt.filetools import open_to
+    note = "* Open\nbees\n* Diary :@personal:\nhoney\n"
+    asks = lambda **services: open_to(note, "honey", "me.org", SimpleNamespace(settings=SimpleNamespace(privacy_filter_tags=("@personal",)), services=services))
+    assert "bees" in asks() and "honey" not in asks() and len(asks()) == len(note) and asks(of_private=lambda said: said == "honey") == note

@@ -72,7 +72,7 @@ def not_there(note: Note, old: str, context: ToolContext) -> RewriteError:
 def open_to(text: str, old: str, name: str, context: ToolContext) -> str:
     "`text`, as long as it was, with NUL where `old` is not looked for: in keys, and in what is private if that is not known to whoever says `old`."
     tags, shown = getattr(context.settings, "privacy_filter_tags", ()), masked(text)
-    if not mentions_private(text, tags) or context.services.get("of_private", lambda said: True)(old): return shown
+    if not mentions_private(text, tags) or context.services.get("of_private", lambda said: False)(old): return shown
     outline, signs = parse_note(text, as_note(name)), list(shown)
     for node in outline.nodes:
         for start, end in outline.pieces(node) if is_private(outline.tags(node), tags) else ():
