@@ -215,8 +215,8 @@ class NotesNow(Conversing):
         if (upkeep := getattr(self, "upkeep", None)) is None: return None
         try: upkeep.refresh()
         except PassepartoutError as error:
-            from passepartout.indexing.upkeep import Ended
-            if isinstance(error, Ended): raise           # nobody waits for another way to read them
+            from passepartout.indexing.upkeep import ReadingEnded
+            if isinstance(error, ReadingEnded): raise           # nobody waits for another way to read them
             return None
         return upkeep.index
 
