@@ -194,9 +194,9 @@ def keyless(agent: Any, file: Any) -> bool:
 def looked_before(agent: Any) -> Any:
     "What the agent knows of keys in files, with the book that lies beside the index, if there is one."
     from passepartout.indexing.indexfile import VERSION
-    from passepartout.toolbelt.keyless import KeylessBook, Looked
+    from passepartout.toolbelt.keyless import KeylessBook, KeylessTexts
     path = agent.upkeep and agent.upkeep.index.path
-    return Looked(partial(keyless, agent), KeylessBook(path.with_name("keyless.sqlite"), VERSION) if path else None)
+    return KeylessTexts(partial(keyless, agent), KeylessBook(path.with_name("keyless.sqlite"), VERSION) if path else None)
 
 # %% ../nbs/18f_fitting.ipynb #b5af61d9
 def install_shell(agent: Any) -> None:

@@ -815,10 +815,10 @@ def test_keys_are_cut_out_of_whole_letters(text):
 @pytest.mark.slow
 def test_what_is_remembered_of_files_with_keys_has_an_end(tmp_path, opened_memex):
     from passepartout.confinement.resources import resolve
-    from passepartout.toolbelt.keyless import MOST_KEPT, Looked
+    from passepartout.toolbelt.keyless import MOST_KEPT, KeylessTexts
     memex, root = opened_memex
     (memex / "a.org").write_text(f"token ghp_{'Kd8Qm2Zx7Lp4' * 3}\n" + "word " * 190_000)
-    looked = Looked()
+    looked = KeylessTexts()
     for n in range(40):
         os.utime(memex / "a.org", (n, n))
         with resolve([root], "a.org") as file: assert "ghp_" not in looked.of(file, [1_000_000])
@@ -866,10 +866,10 @@ async def test_the_index_knows_in_which_notes_no_key_stands(tmp_path):
 
 def test_what_one_process_looked_through_the_next_one_need_not(tmp_path, opened_memex):
     from passepartout.confinement.resources import resolve
-    from passepartout.toolbelt.keyless import KeylessBook, Looked, NotLooked
+    from passepartout.toolbelt.keyless import KeylessBook, KeylessTexts, NotLooked
     memex, root = opened_memex
     (memex / "log.txt").write_text("bees\n" * 100)
-    def looked(edition=1, later=60.0): return Looked(book=KeylessBook(tmp_path / "cache" / "keyless.sqlite", edition, clock=lambda: time.time() + later))
+    def looked(edition=1, later=60.0): return KeylessTexts(book=KeylessBook(tmp_path / "cache" / "keyless.sqlite", edition, clock=lambda: time.time() + later))
     def knows(**how):
         one = looked(**how)
         try:

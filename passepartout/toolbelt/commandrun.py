@@ -15,7 +15,7 @@ from typing import Any
 
 from .bounds import bounds
 from .copies import copies, in_their_place, kept_keys, told_of_copies
-from .keyless import Looked, NotLooked
+from .keyless import KeylessTexts, NotLooked
 from ..messages import Label
 from .reach import output_label, seen_before
 from ..confinement.roots import Root
@@ -81,14 +81,14 @@ def judge_again(roots: Sequence[Root], watch: Watch) -> Callable[[Simple, Mappin
 
 # %% ../../nbs/toolbelt/12cf_commandrun.ipynb #f17b9fa0
 async def run_command(opened: Any, seconds: int, roots: Sequence[Root], find: Callable[[], Bubblewrap], hidden: Sequence[str] = (),
-                      private: Sequence[str] = (), looked: Looked | None = None) -> ToolResult:
+                      private: Sequence[str] = (), looked: KeylessTexts | None = None) -> ToolResult:
     """Run what a gate has opened, for `seconds` at most, and tell how it ended. `find` says where commands run, `hidden` folders are not seen, `private` tags make the output private.
     `ToolError` when nothing was run or nothing is shown, `Unfinished` when a limit ended it."""
     if not isinstance(opened, OpenedScript): raise ToolError("No gate has judged this command, so it was not run.")
     watch, kept = Watch(roots), await keys_on_the_way(opened, roots)
     if opened.reads: await asyncio.to_thread(watch.look, opened.script)
     covered = await asyncio.to_thread(bounds, opened.script, roots, kept) if opened.reads else kept
-    try: said = await asyncio.to_thread(kept_keys, opened.script, roots, looked or Looked()) if opened.reads else {}
+    try: said = await asyncio.to_thread(kept_keys, opened.script, roots, looked or KeylessTexts()) if opened.reads else {}
     except NotLooked as why: raise ToolError(f"It was not run, since keys might stand in what it opens. {why.message}") from None
     looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private))
     try:
