@@ -59,10 +59,10 @@ class Proposing:
     def proposed(self, tool: str, name: str, page: str, kind: str | None = None) -> tuple[Any, Path, str]:
         "(the page as it would be read, its file, the text there now). `SkillError` when it may not be written."
         from passepartout.skillfiles.skillfolders import JOBS, RESERVED, read_whole
-        from passepartout.skillfiles.skillmemory import Remembered
+        from passepartout.skillfiles.skillmemory import RememberedSkills
         from passepartout.skillfiles.skillpage import NAME, read_skill
         book, called = self.book(), skill_name(name)
-        memory = Remembered.at(book.memory.folder)
+        memory = RememberedSkills.at(book.memory.folder)
         if not NAME.fullmatch(called): raise SkillError(f"{name[:60]!r} is not a name for a skill; use letters, digits and hyphens.")
         if called in (*RESERVED, *JOBS) or called in self.agent.skills and called not in book.versions:
             raise SkillError(f"{called} belongs to the agent itself and cannot be written.")
@@ -105,14 +105,14 @@ class Writer(Testing):
     "Writes skills for one agent."
     def write(self, tool: str, name: str, page: str, kind: str | None = None) -> str:
         "Write the page, mark it, and load it. A sentence about what came of it. Raises `ToolError`."
-        from passepartout.skillfiles.skillmemory import Remembered
+        from passepartout.skillfiles.skillmemory import RememberedSkills
         book = self.book()
         try:
             found, file, _ = self.proposed(tool, name, page, kind)
             self.tested(found)
         except PassepartoutError as error: raise ToolError(error.message) from None
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        book.memory = Remembered.at(book.memory.folder)
+        book.memory = RememberedSkills.at(book.memory.folder)
         book.memory.made[found.name] = file.name
         book.memory.save()
         replace_file(file, found.data, 0o666)
