@@ -18,7 +18,7 @@ from passepartout.redaction.formsearch import find_forms, form_heads
 from passepartout.redaction.keyforms import FORMS
 from passepartout.redaction.patterns import TooMuch, linear
 from passepartout.redaction.knownvalues import in_pieces, secrets_in, skeleton
-from passepartout.redaction.recordtexts import Rows, strings_in
+from passepartout.redaction.recordtexts import GateRows, strings_in
 from passepartout.conditions import PassepartoutError
 from passepartout.redaction.secrets import TELLING, Scanner, Secret, Vault, redact_each, unseen
 from passepartout.redaction.shaped import find_coded, find_plain, find_shaped, tells
@@ -669,10 +669,10 @@ def test_what_was_seen_before_changes_no_judgement(tails):
 def test_what_a_gate_says_is_looked_through_and_its_silence_is_not():
     scanner = Scanner([Secret("TOKEN", b"tok-5Kd2-Zq81")])
     quiet, loud = ("policy", "allowed", "", 3.1), ("paths", "rejected", "There is no tok-5Kd2-Zq81.", 2.0)
-    body = {"verdict": "rejected", "gates": Rows([quiet, loud])}
+    body = {"verdict": "rejected", "gates": GateRows([quiet, loud])}
     assert strings_in(body) == ["verdict", "rejected", "gates", "paths", "rejected", "There is no tok-5Kd2-Zq81."]
     assert [list(row) for row in scanner.cleaned(body)["gates"]] == [list(quiet), ["paths", "rejected", "There is no [secret:TOKEN].", 2.0]]
-    silent = {"gates": Rows([quiet])}
+    silent = {"gates": GateRows([quiet])}
     assert scanner.cleaned(silent) is silent
 
 
