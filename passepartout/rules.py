@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/rules.html.md"""
 
 # %% auto #0
 __all__ = ['TIERS', 'Test', 'UNREADABLE', 'Places', 'Commands', 'RuleError', 'Rule', 'glob', 'folded', 'OpenEnded', 'text_test',
-           'path_test', 'address_test', 'loosely', 'readings', 'Spoken', 'PathsOf', 'Check', 'Said', 'Ready', 'ready',
-           'meant', 'strictest']
+           'path_test', 'address_test', 'loosely', 'readings', 'SpokenCommands', 'PathsOf', 'Check', 'Said', 'Ready',
+           'ready', 'meant', 'strictest']
 
 # %% ../nbs/12a_rules.ipynb #5922d7d0
 import unicodedata
@@ -152,12 +152,12 @@ def _reading(kind: str, value: Any) -> Any:
     except AddressRefused: return UNREADABLE
 
 # %% ../nbs/12a_rules.ipynb #9eeff863
-class Spoken(NamedTuple):
+class SpokenCommands(NamedTuple):
     "What a command line says to rules that tighten; `UNREADABLE` in each list when it cannot be taken apart."
     forms: list            # each of its commands as a text, or as a `OpenEnded` one
     places: list           # the names of each place that it opens; those of a folder that it searches are `OpenEnded`
 
-Commands = Callable[[str], Spoken]
+Commands = Callable[[str], SpokenCommands]
 
 # %% ../nbs/12a_rules.ipynb #00277316
 class PathsOf(NamedTuple):
@@ -222,7 +222,7 @@ class Said:
         "What commands say besides their text: for their own argument in which forms they can be written, for `PathsOf` what they open."
         if self.commands is None or parameter.kind != "command" and not isinstance(parameter, PathsOf): return []
         names = parameter.commands if isinstance(parameter, PathsOf) else (parameter.name,)
-        told = [self.commands(text) if isinstance(text, str) else Spoken([UNREADABLE], [UNREADABLE])
+        told = [self.commands(text) if isinstance(text, str) else SpokenCommands([UNREADABLE], [UNREADABLE])
                 for name in names if (text := self.args.get(name)) is not None]
         return [value for each in told for value in (each.places if isinstance(parameter, PathsOf) else each.forms)]
 

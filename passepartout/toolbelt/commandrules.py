@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ..confinement.resources import DiskPlace, where
 from ..confinement.roots import PathRefused, Root
-from ..rules import UNREADABLE, OpenEnded, Spoken
+from ..rules import UNREADABLE, OpenEnded, SpokenCommands
 from ..shell.judge import GIVEN_VARIABLES, judge_command
 from ..shell.places import ShellPlaces
 from ..shell.script import FILE, SPLIT, WHOLE, Script, Simple, any_hole, has_hole
@@ -182,7 +182,7 @@ def line_places(line: ReadLine, roots: Sequence[Root]) -> Iterator[tuple[str, ..
             yield from (names for folder in going.folders for names in names_of(folder, roots[0].path, under=True))
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #4c73a152
-def spoken(text: str, roots: Sequence[Root], home: str) -> Spoken:
+def spoken(text: str, roots: Sequence[Root], home: str) -> SpokenCommands:
     "What a command line says to rules that tighten."
-    if (line := read_line(text, roots, home)) is None: return Spoken([UNREADABLE], [UNREADABLE])
-    return Spoken(list(dict.fromkeys(line_forms(line, roots))), list(dict.fromkeys(line_places(line, roots))))
+    if (line := read_line(text, roots, home)) is None: return SpokenCommands([UNREADABLE], [UNREADABLE])
+    return SpokenCommands(list(dict.fromkeys(line_forms(line, roots))), list(dict.fromkeys(line_places(line, roots))))
