@@ -22,7 +22,7 @@ from typing import Any
 
 import passepartout
 from .conditions import PassepartoutError
-from .inifile import (STRICTEST, VERDICTS, Agreement, Money, Name, Share, Tokens, file_lines, read_permissions, config_text, read_value,
+from .inifile import (STRICTEST, VERDICTS, Agreement, Money, Name, Share, StateWords, Tokens, file_lines, read_permissions, config_text, read_value,
                                   tool_key)
 from .records import record
 from .tuples import NamedTuple
@@ -33,12 +33,13 @@ _group = dataclass(kw_only=True, init=False, repr=False, eq=False, slots=True)
 # %% ../nbs/04_settings.ipynb #64075ae1
 @_group
 class FolderSettings:
-    "Folders, and what the agent calls itself."
+    "Folders, the states of tasks in the notes, and what the agent calls itself."
     memex_dir: Path
     workspaces: tuple[Path, ...]
     state_dir: Path
     config_dir: Path
     cache_dir: Path
+    todo_keywords: StateWords
     assistant: str
 
 # %% ../nbs/04_settings.ipynb #f0294c5c
@@ -155,7 +156,8 @@ class Settings(Ceilings):
     @property
     def index_path(self) -> Path:
         "The file of the index of this memex. It can be deleted at any time, and is made again."
-        return self.cache_dir / "passepartout" / memex_slug(self.memex_dir) / "index.sqlite"
+        states = "" if self.todo_keywords == "TODO | DONE" else "-" + hashlib.sha256(self.todo_keywords.encode()).hexdigest()[:8]
+        return self.cache_dir / "passepartout" / memex_slug(self.memex_dir) / f"index{states}.sqlite"
 
 # %% ../nbs/04_settings.ipynb #91c6ce89
 def memex_slug(memex: Path) -> str:

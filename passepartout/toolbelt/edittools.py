@@ -36,7 +36,7 @@ def read_heading(do: NoteEditor, context: ToolContext, heading: str) -> ToolResu
     "The lines of one heading with all below it."
     note, node = do.find(context, heading, whole=True)
     return read_file(node.line, note.outline.text.count("\n", node.start, max(node.start, node.end - 1)) + 1, context, do.private,
-                     rest=False)
+                     rest=False, states=do.cache.default)
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #a695c5bf
 def state_meant(outline: Outline, node: Node, words: str) -> str | None:
