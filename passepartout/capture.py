@@ -19,7 +19,7 @@ from .outline.bullets import first_word, is_outliner_page, takes_bullets
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .notes import MOST_BYTES, Decoded, NotText, decode, parse_note
-from .org import SETTING, Node, Outline
+from .org import SETTING, Keywords, Node, Outline
 from .outline.markdown import ARROW, LEVELS, URGENT
 from .outline.timestamps import ENDS, brackets_in, write_mark, write_stamp
 
@@ -148,17 +148,18 @@ def new_text(outline: Outline, lines: Sequence[str], gap: bool) -> str:
 
 # %% ../nbs/08e_capture.ipynb #6d191fd3
 def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: str = "note", scheduled: date | None = None,
-                    deadline: date | None = None, body: str = "", repeat: str = "", until: time | None = None) -> bytes:
+                    deadline: date | None = None, body: str = "", repeat: str = "", until: time | None = None,
+                    default: Keywords = Keywords()) -> bytes:
     """`data`, the content of `file` (empty for a new one), with a note or task added: at its end, or a task in Markdown where `place_of_task` says.
 
     All of `data` is in the result, unchanged. `kind` is "note" or "task"; a task in Org gets the first open state of the file. `repeat`
-    is how the date comes again, such as +1w, `until` the time at which something ends. Raises `CaptureError`, and then nothing has happened."""
+    is how the date comes again, such as +1w, `until` the time at which something ends, `default` the states of a file that names none. Raises `CaptureError`, and then nothing has happened."""
     if kind not in ("note", "task"): raise CaptureError(f"A capture is a note or a task, not {kind!r}.")
     if repeat and not read_repeat(repeat): raise CaptureError(f"A repeater looks like +1w, +2d or .+1m, not {repeat!r}.")
     if repeat and not (kind == "task" and (scheduled or deadline)): raise CaptureError("Only a task with a date repeats; a note does not, nor a task without one.")
     if until: check_span(scheduled or deadline, until, file)
     title, seen = clean_title(title), readable(data, file)
-    outline = parse_note(seen.text, file)
+    outline = parse_note(seen.text, file, default=default)
     at, rest = len(outline.text), b""
     if outline.format == "org":
         added = new_text(outline, org_lines(title, kind, scheduled, deadline, body, first_open(outline), repeat, until), False)
@@ -232,7 +233,8 @@ def first_open(outline: Outline) -> str:
 def check_found(outline: Outline, added: str, file: str, plain: bool = False, at: int | None = None) -> None:
     "`CaptureError` unless the file with `added` at its end, or `at` a place, holds one more entry, and the others as they were; `plain` for a bullet without a keyword."
     at = len(outline.text) if at is None else at
-    after = parse_note(outline.text[:at] + added + ("- TODO x\n" if plain else "") + outline.text[at:], file)
+    after = parse_note(outline.text[:at] + added + ("- TODO x\n" if plain else "") + outline.text[at:], file,
+                       default=outline.keywords)
     moved = lambda n: (n.start + len(added), n.line + added.count("\n"), n.keyword, n.title) if n.index and n.start >= at else (n.start, n.line, n.keyword, n.title)
     place = sum(not n.index or n.start < at for n in outline.nodes)
     seen = [(n.start, n.line, n.keyword, n.title) for n in after.nodes]

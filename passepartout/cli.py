@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/cli.html.md"""
 
 # %% auto #0
 __all__ = ['main', 'version', 'leave', 'begin', 'run', 'unnamed', 'plain_daemon', 'explained', 'asked', 'unexpected', 'told',
-           'to_nowhere', 'Unread', 'go_on_unread', 'fill_streams', 'speak_plainly']
+           'to_nowhere', 'UnreadPipe', 'go_on_unread', 'fill_streams', 'speak_plainly']
 
 # %% ../nbs/21_cli.ipynb #ba38bfcd
 import atexit
@@ -135,7 +135,7 @@ def to_nowhere(fd: int) -> None:
     os.close(nowhere)
 
 # %% ../nbs/21_cli.ipynb #87571341
-class Unread(io.FileIO):
+class UnreadPipe(io.FileIO):
     "A pipe for writing, whose reader may go away."
 
     def write(self, data) -> int:
@@ -152,7 +152,7 @@ def go_on_unread() -> None:
         except (OSError, ValueError, AttributeError): continue
         if not piped: continue
         stream.flush()
-        setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(Unread(fd, "wb", closefd=False)), encoding=stream.encoding,
+        setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(UnreadPipe(fd, "wb", closefd=False)), encoding=stream.encoding,
                                             errors=stream.errors, line_buffering=stream.line_buffering))
 
 # %% ../nbs/21_cli.ipynb #cb0d66e6

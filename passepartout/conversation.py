@@ -268,7 +268,7 @@ class RecordViews(Undoing):
         return [found for each in ids if (found := recorded_turn(self.journal, each))]
 
     def asked_of_models(self, turn: str) -> list:
-        "What providers were asked in `turn`, word for word, as `Asked`; those that read only the request itself are not among them."
+        "What providers were asked in `turn`, word for word, as `AskedPrompt`; those that read only the request itself are not among them."
         return self.kept_prompts.of(turn)
 
     def tell_news(self, tell: Callable[[Any], Any]) -> int:

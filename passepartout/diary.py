@@ -20,7 +20,7 @@ from typing import Any
 from .cascade.breaker import rest_for
 from .conditions import PassepartoutError
 from .databases import LateFile, open_private, transaction
-from .schedule import Remembered, corrected
+from .schedule import RememberedJob, corrected
 from .tuples import NamedTuple
 
 # %% ../nbs/18b_diary.ipynb #1001ea30
@@ -74,7 +74,7 @@ class JobStanding(NamedTuple):
     kept: str = "{}"
 
     @property
-    def remembered(self) -> Remembered: return Remembered(self.seen, self.begun, self.wake)
+    def remembered(self) -> RememberedJob: return RememberedJob(self.seen, self.begun, self.wake)
 
 # %% ../nbs/18b_diary.ipynb #80cf50eb
 class News(NamedTuple):

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/echoes.html.md"""
 # %% auto #0
 __all__ = ['LONG', 'CHANGED', 'GONE', 'ANY', 'DAY', 'MOST', 'one_spelling', 'may_lead', 'spelt_out', 'carried', 'inside_name',
            'widened', 'places_in', 'places_of', 'similar_places', 'with_parents', 'mark', 'come_from', 'told_by', 'Met',
-           'Searched', 'Echoes', 'met_label']
+           'MetInJournal', 'Echoes', 'met_label']
 
 # %% ../nbs/14ba_echoes.ipynb #47ecb105
 import os
@@ -220,7 +220,7 @@ class Met:
             self._seen = seq
 
 # %% ../nbs/14ba_echoes.ipynb #5a8e8221
-class Searched(Met):
+class MetInJournal(Met):
     "The same, and what of it stands in the journal only."
     def compare(self) -> None:
         "Read everything again, with its seals, by the records themselves if their index leaves some of them out; and doubt those whose text nobody asked to erase."
@@ -262,7 +262,7 @@ class Searched(Met):
             return row is not None and bool(row[0]) and not unrequested(self.journal, {seq})
 
 # %% ../nbs/14ba_echoes.ipynb #ef570ca0
-class Echoes(Searched):
+class Echoes(MetInJournal):
     "Remembers where a stranger's text leads, and says where a value was met."
     def heed(self, batch: Any, label: Label, text: str, but: Callable[[str], bool] = lambda found: False) -> None:
         "Remember, with what `batch` writes, where `text` leads; without what the person said themselves (`but`)."

@@ -98,10 +98,10 @@ def report_rules(agent: Any) -> None:
 # %% ../nbs/18f_fitting.ipynb #c9bc581c
 def install_tools(agent: Any) -> None:
     "Register the tools that come with the program."
-    from passepartout.notes import NoteCache
+    from passepartout.notes import NoteCache, told_keywords
     from passepartout.skillfiles.skilltools import install_writing
     from passepartout.toolbelt.web import PageReader, web_tool
-    agent.note_cache, agent.looked = NoteCache(), looked_before(agent)
+    agent.note_cache, agent.looked = NoteCache(default=told_keywords(agent.settings)), looked_before(agent)
     for tool in memex_tools(agent): agent.tools.register(tool)
     agent.tools.register(undo_tool(agent.journal))
     agent.tools.register(web_tool(PageReader(agent.settings.allowed_hosts, agent.vault,
@@ -194,9 +194,9 @@ def keyless(agent: Any, file: Any) -> bool:
 def looked_before(agent: Any) -> Any:
     "What the agent knows of keys in files, with the book that lies beside the index, if there is one."
     from passepartout.indexing.indexfile import VERSION
-    from passepartout.toolbelt.keyless import KeylessBook, Looked
+    from passepartout.toolbelt.keyless import KeylessBook, KeylessTexts
     path = agent.upkeep and agent.upkeep.index.path
-    return Looked(partial(keyless, agent), KeylessBook(path.with_name("keyless.sqlite"), VERSION) if path else None)
+    return KeylessTexts(partial(keyless, agent), KeylessBook(path.with_name("keyless.sqlite"), VERSION) if path else None)
 
 # %% ../nbs/18f_fitting.ipynb #b5af61d9
 def install_shell(agent: Any) -> None:

@@ -22,7 +22,7 @@ from .diary import Diary, diary_of
 from .jobs import Beat, Job, begin, run_job
 from .limits import in_thread
 from .outline.privacy import is_private
-from .schedule import DAY, LOOK, Changes, Remembered, concerns, due, local_zone, wait_for, zone_mark
+from .schedule import DAY, LOOK, Changes, RememberedJob, concerns, due, local_zone, wait_for, zone_mark
 from .skills import Skill
 from .verify import brief
 
@@ -111,7 +111,7 @@ class KnownJobs:
         time.tzset()
         self.zone = local_zone()
 
-    def known(self, name: str, now: float) -> tuple[Remembered, float]:
+    def known(self, name: str, now: float) -> tuple[RememberedJob, float]:
         "What is remembered of a job, and until when it rests."
         standing = self.diary.standing(name)
         return replace(standing.remembered, changed=self.changed.get(name)), standing.rests if standing.rests < now + DAY else 0.0

@@ -176,7 +176,7 @@ class _Deadline:
         return self.task.uncancel() <= self.cancelling
 
 # %% ../nbs/10a_limits.ipynb #ac97ed6d
-class _Watch:
+class _DeadlineWatch:
     "The deadlines of one event loop, behind one timer."
     waiting: set[Any]                    # the deadlines
     timer: asyncio.TimerHandle | None
@@ -201,10 +201,10 @@ class _Watch:
 # %% ../nbs/10a_limits.ipynb #08cdf82f
 _here = threading.local()
 
-def _watch() -> _Watch:
+def _watch() -> _DeadlineWatch:
     "The watch of the running event loop."
     loop, watch = asyncio.get_running_loop(), getattr(_here, "watch", None)
-    if watch is None or watch.loop is not loop: watch = _here.watch = _Watch(loop)
+    if watch is None or watch.loop is not loop: watch = _here.watch = _DeadlineWatch(loop)
     return watch
 
 # %% ../nbs/10a_limits.ipynb #c4dee66a

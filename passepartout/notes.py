@@ -6,18 +6,19 @@ Docs: https://example.org/passepartout/notes.html.md"""
 
 # %% auto #0
 __all__ = ['GUESSED', 'BOMS', 'CONTROLS', 'SUFFIXES', 'MOST_BYTES', 'MOST_FILES', 'TEMPLATES', 'MOST_TEXTS', 'NotText', 'Decoded',
-           'decode', 'parse_note', 'is_template', 'hide_templates', 'template_blocks', 'ReadNote', 'NoteCache',
-           'Remark', 'Notes', 'read_notes', 'plain_texts']
+           'decode', 'parse_note', 'is_template', 'hide_templates', 'template_blocks', 'ReadNote', 'told_keywords',
+           'NoteCache', 'Remark', 'Notes', 'read_notes', 'plain_texts']
 
 # %% ../nbs/08d_notes.ipynb #9a6d3da8
 import re
 import threading
 import time
+from typing import Any
 
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .outline.markdown import parse_markdown
-from .org import Keywords, Outline, inside, parse_org
+from .org import Keywords, Outline, inside, parse_org, read_keywords
 from .records import record
 from .confinement.openedpath import OpenedPath
 from .tuples import NamedTuple
@@ -107,6 +108,11 @@ class ReadNote(NamedTuple):
     read_at: int                   # ns
     outline: Outline
     flag: str                      # what the person should know about it, or ""
+
+# %% ../nbs/08d_notes.ipynb #d3d4d629
+def told_keywords(settings: Any) -> Keywords:
+    "The TODO states of notes that name none, as `settings` have them."
+    return read_keywords([getattr(settings, "todo_keywords", "")])
 
 # %% ../nbs/08d_notes.ipynb #7bc6a0ad
 class NoteCache:

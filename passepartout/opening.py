@@ -142,7 +142,9 @@ def install_index(agent: Any, where: Any) -> None:
     from passepartout.indexing.meaning import Meaning
     from passepartout.indexing.objectsource import NoteObjects
     from passepartout.indexing.upkeep import Upkeep
-    try: index = Index(agent.roots[0], None if str(where) == ":memory:" else agent.settings.index_path)
+    from passepartout.notes import told_keywords
+    path = None if str(where) == ":memory:" else agent.settings.index_path
+    try: index = Index(agent.roots[0], path, default=told_keywords(agent.settings))
     except IndexFailed as error:
         agent.problems.append(Finding(error.message, "Until then every question reads all notes, which is slow when there are many.",
                                       "Nothing else is affected."))

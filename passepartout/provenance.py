@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/provenance.html.md"""
 
 # %% auto #0
 __all__ = ['fold_text', 'near_text', 'stands_in', 'numbers_in', 'readings', 'amounts_of', 'days_in', 'both_ways', 'unmarked',
-           'Spoken', 'said_in', 'quoted_in', 'parts_of', 'Words', 'Seen']
+           'SpokenTexts', 'said_in', 'quoted_in', 'parts_of', 'Words', 'Seen']
 
 # %% ../nbs/14b_provenance.ipynb #f6156b31
 import re
@@ -129,7 +129,7 @@ _AMOUNTS = _Once(amounts_of)
 
 # %% ../nbs/14b_provenance.ipynb #8bd03c16
 @record
-class Spoken(Remembers):
+class SpokenTexts(Remembers):
     "What somebody said, and how it is read. `today` is the day from which `friday` is counted."
     texts: str | tuple[str, ...]
     today: date
@@ -173,7 +173,7 @@ def parts_of(table: Any) -> list:
 _COLUMN = Regex(r"[A-Za-z_][A-Za-z_-]{0,40}\d{0,2}")
 
 # %% ../nbs/14b_provenance.ipynb #693c721b
-class Words(Spoken):
+class Words(SpokenTexts):
     "What somebody said, to be searched for values."
     def hold(self, value: Any) -> bool:
         "Does every part of `value` stand in these words? Nothing at all, and an empty text, do."

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/schedule.html.md"""
 # %% auto #0
 __all__ = ['SPANS', 'NAMED', 'SHORTEST', 'DAY', 'LATE', 'SETTLE', 'GAP', 'LOOK', 'ScheduleError', 'Every', 'Cron', 'Repeater',
            'Changes', 'read_trigger', 'read_cron', 'read_repeater', 'local_zone', 'zone_mark', 'moments', 'next_moment',
-           'last_moment', 'Remembered', 'corrected', 'Due', 'due', 'wait_for', 'concerns']
+           'last_moment', 'RememberedJob', 'corrected', 'Due', 'due', 'wait_for', 'concerns']
 
 # %% ../nbs/18a_schedule.ipynb #061a1e87
 import os
@@ -149,7 +149,7 @@ def _stamp_moments(stamp: Stamp, begin: datetime, zone: tzinfo) -> Iterator[floa
 # %% ../nbs/18a_schedule.ipynb #ab281aaf
 @lru_cache(maxsize=512)
 def next_moment(trigger: Any, after: float, zone: tzinfo) -> float | None:
-    "The first moment after `after`; None when there is none any more. Remembered, because it is asked at every look and changes only with a run."
+    "The first moment after `after`; None when there is none any more. RememberedJob, because it is asked at every look and changes only with a run."
     return next(moments(trigger, after, zone), None)
 
 # %% ../nbs/18a_schedule.ipynb #2e06e3ee
@@ -159,7 +159,7 @@ def last_moment(trigger: Any, after: float, until: float, zone: tzinfo) -> float
 
 # %% ../nbs/18a_schedule.ipynb #813c8260
 @record
-class Remembered:
+class RememberedJob:
     "What is known of a job. All times are Unix seconds."
     seen: float
     begun: float | None = None
@@ -170,7 +170,7 @@ DAY, LATE = 86_400.0, 72_000.0         # a missed moment is made up for until it
 SETTLE, GAP = 0.5, 10.0                # a change is waited out, and the next one not looked at sooner
 
 # %% ../nbs/18a_schedule.ipynb #8f858c9e
-def corrected(known: Remembered, now: float) -> Remembered:
+def corrected(known: RememberedJob, now: float) -> RememberedJob:
     "`known` as it has to be read on a clock that says `now`: what lies too far ahead was written by a wrong clock."
     seen = now if known.seen > now + DAY else known.seen
     begun = now if known.begun is not None and known.begun > now else known.begun
@@ -184,7 +184,7 @@ class Due:
     slot: float | None = None
 
 # %% ../nbs/18a_schedule.ipynb #c440c01a
-def due(triggers: Sequence[Any], known: Remembered, now: float, zone: tzinfo, late: float = LATE) -> Due | None:
+def due(triggers: Sequence[Any], known: RememberedJob, now: float, zone: tzinfo, late: float = LATE) -> Due | None:
     "Why a job is to be run at `now`, or None. `known` was `corrected` for this clock."
     ripe = [each for each in triggers if (at := next_moment(each, known.seen, zone)) is not None and at <= now]
     missed = [at for each in ripe if (at := last_moment(each, max(known.seen, now - late), now, zone)) is not None]
@@ -199,7 +199,7 @@ def due(triggers: Sequence[Any], known: Remembered, now: float, zone: tzinfo, la
 # %% ../nbs/18a_schedule.ipynb #3466a8a8
 LOOK = 30.0               # seconds after which the clock is looked at again in any case
 
-def wait_for(triggers: Sequence[Any], known: Remembered, now: float, zone: tzinfo) -> float:
+def wait_for(triggers: Sequence[Any], known: RememberedJob, now: float, zone: tzinfo) -> float:
     "Seconds until this job may be due, at most LOOK."
     ahead = [at for each in triggers if (at := next_moment(each, known.seen, zone)) is not None and at > now]
     ahead += [known.wake] if known.wake is not None else []

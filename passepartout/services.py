@@ -29,7 +29,7 @@ from .memory import Memory
 from .messages import NETWORK, NOTES, PERSON, Label, Signal, pick
 from .cascade.prices import Prices
 from .cascade.purse import Reckoning, limits_of
-from .prompts import Asked, Prompts
+from .prompts import AskedPrompt, Prompts
 from .provenance import Seen, Words, quoted_in, said_in
 from .confinement.resources import resolve
 from .confinement.roots import PathRefused, Root
@@ -133,7 +133,7 @@ class ProviderNotes(TurnNotes):
     def asking(self, signal: Any, provider: str, prompt: str, system: str, private: bool, turn: Turn | None = None) -> None:
         "Keep what a provider is about to be asked."
         if turn is None and (not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None): return
-        self.kept_prompts.keep(Asked(turn.id, provider, system, prompt, turn.trimmed, private, self.journal.clock()))
+        self.kept_prompts.keep(AskedPrompt(turn.id, provider, system, prompt, turn.trimmed, private, self.journal.clock()))
         if self.turns.watchers: self.turns.show("asking", {"provider": provider}, turn.id)
 
     def thought(self, signal: Signal, candidate: Any) -> dict:
@@ -215,8 +215,8 @@ class NotesNow(Conversing):
         if (upkeep := getattr(self, "upkeep", None)) is None: return None
         try: upkeep.refresh()
         except PassepartoutError as error:
-            from passepartout.indexing.upkeep import Ended
-            if isinstance(error, Ended): raise           # nobody waits for another way to read them
+            from passepartout.indexing.upkeep import ReadingEnded
+            if isinstance(error, ReadingEnded): raise           # nobody waits for another way to read them
             return None
         return upkeep.index
 

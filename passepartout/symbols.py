@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/symbols.html.md"""
 
 # %% auto #0
 __all__ = ['TO_LOWER', 'TO_UPPER', 'VOCABULARY', 'SMALLEST_SINGLE', 'PlistError', 'shown', 'fold', 'key_name', 'symbol_text',
-           'Named', 'Keyword', 'Symbol', 'SingleFloat', 'Forgiving', 'Spelled', 'Plist']
+           'PrintedName', 'Keyword', 'Symbol', 'SingleFloat', 'Forgiving', 'Spelled', 'Plist']
 
 # %% ../nbs/01b_symbols.ipynb #20e4974e
 import struct
@@ -67,7 +67,7 @@ def symbol_text(name: str) -> str:
     return "|" + upper.replace("\\", "\\\\").replace("|", "\\|") + "|"
 
 # %% ../nbs/01b_symbols.ipynb #7bdf430c
-class Named(str):
+class PrintedName(str):
     "A string that carries how it is printed."
 
     __slots__ = ("printed",)
@@ -83,7 +83,7 @@ class Named(str):
         return self
 
 # %% ../nbs/01b_symbols.ipynb #dd04a014
-class Keyword(Named):
+class Keyword(PrintedName):
     """A Lisp keyword; its text is the lower-case name with hyphens, without the colon.
 
     `Keyword(":USER_INPUT")` folds case, underscores and one leading colon. `Keyword.exact(name)` keeps underscores, as the reader must.
@@ -141,7 +141,7 @@ VOCABULARY = frozenset("""
 Keyword._interned = MappingProxyType({name: Keyword.exact(name) for name in VOCABULARY})
 
 # %% ../nbs/01b_symbols.ipynb #6d06855f
-class Symbol(Named):
+class Symbol(PrintedName):
     "A Lisp symbol other than a keyword, NIL and T; its text is the lower-case name. Compares and hashes as that text."
 
     __slots__ = ()

@@ -22,7 +22,7 @@ from .conditions import GateError, PassepartoutError, signal_condition
 from .messages import NOTHING, PLAN, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict, pick
 from .normaliser import is_answer, normalise
 from .records import record
-from .redaction.recordtexts import Rows
+from .redaction.recordtexts import GateRows
 from .skills import Skill, triggered
 from .tools import as_described
 from .tuples import NamedTuple
@@ -250,7 +250,7 @@ def consider(agent, action: Any, signal: Signal) -> Judgement:
 # %% ../nbs/13_verify.ipynb #98d0eb18
 def judgement_record(judgement: Judgement) -> dict:
     "What the record of a verdict holds."
-    gates = judgement.rounds[0] if len(judgement.rounds) == 1 else Rows(judgement.trace)
+    gates = judgement.rounds[0] if len(judgement.rounds) == 1 else GateRows(judgement.trace)
     if type(verdict := judgement.verdict) is Allowed: return {"verdict": "allowed", "gate": None, "text": "", "gates": gates}
     return {"verdict": word_for(verdict), "gate": getattr(verdict, "gate", None), "text": explain(verdict), "gates": gates}
 

@@ -21,7 +21,7 @@ from passepartout.conditions import BudgetError, compute_restarts, handler_bind,
 from passepartout.messages import Label, Signal
 from passepartout.cascade.prices import NANO, Prices, Usage, listed_cost, price_table
 from passepartout.cascade.purse import Call, Reckoning
-from passepartout.cascade.selector import Tiers
+from passepartout.cascade.selector import ModelTiers
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
 
@@ -385,7 +385,7 @@ async def test_a_heartbeat_asks_nobody_unless_a_trigger_fires_whatever_it_says_o
 async def test_no_tier_sends_private_text_away():
     agent, asked = Agent.bare(), []
     for name, local in (("far", False), ("near", True)): register_backend(agent, name, lambda prompt, system_prompt, name=name: asked.append(name) or "hm", local=local)
-    agent.model_selector = Tiers({"tool-output": "small"}, {"far": "tiny"}, {"far": "huge"})
+    agent.model_selector = ModelTiers({"tool-output": "small"}, {"far": "tiny"}, {"far": "huge"})
     try:
         for sensor in ("tool-output", "user-input", "odd"): await backend_cascade_call(agent, "x", context=Signal(payload={"sensor": sensor}, label=Label("notes", private=True)))
         assert asked == ["near"] * 3

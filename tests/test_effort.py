@@ -6,7 +6,7 @@ import time
 import pytest
 
 from passepartout.confinement.roots import Root
-from passepartout.shell.effort import MOST, Unread, limited, spend
+from passepartout.shell.effort import MOST, UnreadCommand, limited, spend
 from passepartout.shell.harm import CONFIRM, DENY
 from passepartout.shell.judge import judge_command
 from passepartout.shell.script import Simple
@@ -117,7 +117,7 @@ def test_names_that_come_while_it_runs_count_too(roots, monkeypatch):
 
 
 def test_what_is_left_is_of_one_judgement_and_what_was_known_too(roots):
-    with pytest.raises(Unread), limited(1_000): spend(1_000)
+    with pytest.raises(UnreadCommand), limited(1_000): spend(1_000)
     spend(10 * MOST)
     assert [level("foo 'rm -rf /usr'", roots) for _ in range(3)] == [DENY] * 3
 

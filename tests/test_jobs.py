@@ -22,7 +22,7 @@ from passepartout.diary import Diary
 from passepartout.heartbeat import Heart, install, page_jobs, run_now, today_of
 from passepartout.jobs import Job, begin, put_forward, run_job
 from passepartout.messages import PERSON
-from passepartout.schedule import DAY, LATE, LOOK, Due, Remembered, ScheduleError, due, next_moment, read_trigger, wait_for
+from passepartout.schedule import DAY, LATE, LOOK, Due, RememberedJob, ScheduleError, due, next_moment, read_trigger, wait_for
 from passepartout.skills import Skill
 
 ZONES = [ZoneInfo(name) for name in ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu", "UTC")]
@@ -100,7 +100,7 @@ def test_no_moment_is_used_twice_and_no_history_stops_what_comes_after(steps, zo
 @settings(max_examples=30, deadline=None)
 @given(st.floats(1, 30 * DAY), st.sampled_from([60.0, 300.0, 86_400.0]))
 def test_an_interval_is_kept_and_is_never_made_up_for(asleep, seconds):
-    known = Remembered(START, begun=START)
+    known = RememberedJob(START, begun=START)
     trigger = read_trigger(f"every {int(seconds)}s")
     assert (due([trigger], known, START + asleep, ZONES[0]) is not None) == (asleep >= seconds)
     assert 0 <= wait_for([trigger], known, START + asleep, ZONES[0]) <= 30
@@ -110,12 +110,12 @@ def test_an_interval_is_kept_and_is_never_made_up_for(asleep, seconds):
 @pytest.mark.parametrize("text", ["30 2 * * *", "<2026-01-01 Thu 02:30 +1d>", "0 0 * * *"])
 def test_every_night_of_a_year_once_also_when_the_clocks_change(zone, text):
     trigger, begin = read_trigger(text), datetime(2026, 1, 1, 12, tzinfo=zone).timestamp()
-    known, days = Remembered(begin), []
+    known, days = RememberedJob(begin), []
     for step in range(12 * 365):
         now = begin + 7200 * step
         if (found := due([trigger], known, now, zone)) is not None:
             days.append(datetime.fromtimestamp(found.slot, zone).date())
-            known = Remembered(now)
+            known = RememberedJob(now)
     assert len(days) == len(set(days)) == 365
 
 

@@ -233,7 +233,7 @@ async def test_who_leaves_while_a_model_is_loaded_or_reads_is_not_worked_for_any
         if work == "load":
             opened, begun = p.open, threading.Event()
             def open_slowly():
-                p.server = gguf.ModelProcess(model, [sys.executable, "-c", "import time; time.sleep(600)"])
+                p.server = gguf.GgufProcess(model, [sys.executable, "-c", "import time; time.sleep(600)"])
                 begun.set()
                 return p.server.hear()
             p.open = open_slowly

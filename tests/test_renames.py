@@ -67,13 +67,13 @@ def test_the_kind_of_a_thing_before_its_name_is_no_part_of_the_name(tmp_path, li
 def test_a_note_that_is_named_twice_is_changed_once(tmp_path):
     from passepartout.confinement.resources import Root, resolve
     from passepartout.notes import NoteCache
-    from passepartout.toolbelt.editor import Editor
+    from passepartout.toolbelt.editor import NoteEditor
     from passepartout.toolbelt.moveedits import rename_edit
     from passepartout.tools import ToolContext
     for name, text in {"a.md": "a\n", "b.md": "[[a]]\n"}.items(): (tmp_path / name).write_text(text)
     root = Root(tmp_path)
     opened = {"path": resolve([root], "a.md", "write"), "target": resolve([root], "c.md", "write"), "links": tuple(resolve([root], name, "write") for name in ("b.md", "./b.md", "a.md"))}
-    edits = rename_edit(Editor(NoteCache(), ()), ToolContext(opened))
+    edits = rename_edit(NoteEditor(NoteCache(), ()), ToolContext(opened))
     assert [(edit.resource.display, edit.after) for edit in edits] == [("c.md", b"a\n"), ("b.md", b"[[c]]\n"), ("a.md", None)]
 
 

@@ -18,7 +18,7 @@ from passepartout.redaction.formsearch import find_forms, form_heads
 from passepartout.redaction.keyforms import FORMS
 from passepartout.redaction.patterns import TooMuch, linear
 from passepartout.redaction.knownvalues import in_pieces, secrets_in, skeleton
-from passepartout.redaction.recordtexts import Rows, strings_in
+from passepartout.redaction.recordtexts import GateRows, strings_in
 from passepartout.conditions import PassepartoutError
 from passepartout.redaction.secrets import TELLING, Scanner, Secret, Vault, redact_each, unseen
 from passepartout.redaction.shaped import find_coded, find_plain, find_shaped, tells
@@ -669,10 +669,10 @@ def test_what_was_seen_before_changes_no_judgement(tails):
 def test_what_a_gate_says_is_looked_through_and_its_silence_is_not():
     scanner = Scanner([Secret("TOKEN", b"tok-5Kd2-Zq81")])
     quiet, loud = ("policy", "allowed", "", 3.1), ("paths", "rejected", "There is no tok-5Kd2-Zq81.", 2.0)
-    body = {"verdict": "rejected", "gates": Rows([quiet, loud])}
+    body = {"verdict": "rejected", "gates": GateRows([quiet, loud])}
     assert strings_in(body) == ["verdict", "rejected", "gates", "paths", "rejected", "There is no tok-5Kd2-Zq81."]
     assert [list(row) for row in scanner.cleaned(body)["gates"]] == [list(quiet), ["paths", "rejected", "There is no [secret:TOKEN].", 2.0]]
-    silent = {"gates": Rows([quiet])}
+    silent = {"gates": GateRows([quiet])}
     assert scanner.cleaned(silent) is silent
 
 
@@ -815,10 +815,10 @@ def test_keys_are_cut_out_of_whole_letters(text):
 @pytest.mark.slow
 def test_what_is_remembered_of_files_with_keys_has_an_end(tmp_path, opened_memex):
     from passepartout.confinement.resources import resolve
-    from passepartout.toolbelt.keyless import MOST_KEPT, Looked
+    from passepartout.toolbelt.keyless import MOST_KEPT, KeylessTexts
     memex, root = opened_memex
     (memex / "a.org").write_text(f"token ghp_{'Kd8Qm2Zx7Lp4' * 3}\n" + "word " * 190_000)
-    looked = Looked()
+    looked = KeylessTexts()
     for n in range(40):
         os.utime(memex / "a.org", (n, n))
         with resolve([root], "a.org") as file: assert "ghp_" not in looked.of(file, [1_000_000])
@@ -866,10 +866,10 @@ async def test_the_index_knows_in_which_notes_no_key_stands(tmp_path):
 
 def test_what_one_process_looked_through_the_next_one_need_not(tmp_path, opened_memex):
     from passepartout.confinement.resources import resolve
-    from passepartout.toolbelt.keyless import KeylessBook, Looked, NotLooked
+    from passepartout.toolbelt.keyless import KeylessBook, KeylessTexts, NotLooked
     memex, root = opened_memex
     (memex / "log.txt").write_text("bees\n" * 100)
-    def looked(edition=1, later=60.0): return Looked(book=KeylessBook(tmp_path / "cache" / "keyless.sqlite", edition, clock=lambda: time.time() + later))
+    def looked(edition=1, later=60.0): return KeylessTexts(book=KeylessBook(tmp_path / "cache" / "keyless.sqlite", edition, clock=lambda: time.time() + later))
     def knows(**how):
         one = looked(**how)
         try:

@@ -18,7 +18,7 @@ from passepartout.tui.app import Tui
 from passepartout.tui.desk import NoteDesk
 from passepartout.tui.entries import Entry
 from passepartout.tui.frame import WINDOW_COMMANDS
-from passepartout.tui.entry import Blocks, Editor, TypedLines
+from passepartout.tui.entry import LongPastes, Editor, TypedLines
 from passepartout.tui.picker import Picker
 from passepartout.tui.questions import Field, Guard, Questions
 from passepartout.tui.resident import Resident, leave
@@ -433,7 +433,7 @@ def test_history_keeps_no_code_and_follows_no_link(tmp_path):
 
 
 def test_a_short_paste_cannot_drive_the_terminal():
-    assert "\x1b" not in Blocks().put("a\x1b[2Jb") and Blocks().put("a\r\nb\rc") == "a\nb\nc"
+    assert "\x1b" not in LongPastes().put("a\x1b[2Jb") and LongPastes().put("a\r\nb\rc") == "a\nb\nc"
 
 
 async def test_what_was_sent_is_not_undone_into_the_editor_without_its_paste():

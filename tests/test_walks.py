@@ -13,7 +13,7 @@ from passepartout.shell.judge import READ, judge_command
 from passepartout.shell.run import OpenedScript, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap, interpreter
 from passepartout.shell.script import Pipeline, Script, Simple
-from passepartout.toolbelt.commandrun import Unfinished
+from passepartout.toolbelt.commandrun import ScriptUnfinished
 from passepartout.toolbelt.shelltool import shell_tool
 from passepartout.tools import ToolContext, ToolError
 from passepartout.toolbelt.walks import TooMany, covers, goings, objection_to_walk
@@ -260,7 +260,7 @@ async def test_a_note_that_vanishes_while_it_is_read_has_a_source_and_is_private
     with pytest.raises(ToolError, match="moved or replaced") as ended: await vanishing()
     assert "At nine." not in str(ended.value)
     monkeypatch.setattr("passepartout.toolbelt.steady.Watch.objection", lambda self: "")
-    with pytest.raises(Unfinished) as ended: await vanishing()
+    with pytest.raises(ScriptUnfinished) as ended: await vanishing()
     assert "At nine." in str(ended.value) and ended.value.label.private and "private/diary.org" in ended.value.label.sources
 
 

@@ -31,7 +31,7 @@ from ..indexing.indexfile import IndexFailed, open_database, which_file
 from ..lazy import Regex
 from ..indexing.notefiles import CONFLICT, read_file
 from ..outline.markdown import STATES
-from ..notes import NotText, decode, is_template, parse_note
+from ..notes import NotText, decode, is_template, parse_note, told_keywords
 from .patient import Patient
 from ..confinement.resources import resolve
 from ..confinement.roots import PathRefused, Root
@@ -131,8 +131,9 @@ def check_notes(patient: Patient) -> Iterator[Any]:
     if patient.settings is None or not patient.settings.memex_dir.is_dir(): return
     path = patient.settings.index_path
     root = Root(patient.settings.memex_dir, closed=own_places(patient.settings))
-    try: index = Index(root, path if path.exists() and not index_problem(path) else None)
-    except IndexFailed: index = Index(root)
+    states = told_keywords(patient.settings)
+    try: index = Index(root, path if path.exists() and not index_problem(path) else None, default=states)
+    except IndexFailed: index = Index(root, default=states)
     try:
         index.refresh()
         headings = index.guarded(lambda: index.db.execute("SELECT count(*) FROM node WHERE place > 0").fetchone()[0])

@@ -20,7 +20,7 @@ from typing import Any
 from ..confinement.roots import Root
 from .identbook import IdentBook
 from .indexfile import IndexFailed, fault_sentence, lost, open_database, place_of, sentence
-from .notefiles import Known
+from .notefiles import KnownFile
 from ..org import Keywords
 
 # %% ../../nbs/indexing/08gda_database.ipynb #178980ea
@@ -41,7 +41,7 @@ class LoadedFiles:
         "Read what is known of the files."
         self.version = self.db.execute("PRAGMA data_version").fetchone()[0]
         rows = self.db.execute("SELECT path, id, dev, ino, mtime, size, read_at, hash, why, flag, keyed FROM file")
-        self.known = {path: Known(id, (dev, ino, mtime, size), *rest) for path, id, dev, ino, mtime, size, *rest in rows}
+        self.known = {path: KnownFile(id, (dev, ino, mtime, size), *rest) for path, id, dev, ino, mtime, size, *rest in rows}
         self.faults.update(place for place, in self.db.execute("SELECT place FROM fault"))
         self.book.load()
         self.links: Any = None

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/indexing/lent.html.md"""
 
 # %% auto #0
 __all__ = ['GIVEN', 'SERVING', 'LATE', 'UNUSED', 'WIDEST', 'serve', 'serve_model', 'model_command', 'model_environment',
-           'ModelProcess', 'Lent', 'lent_embedder']
+           'EmbeddingProcess', 'Lent', 'lent_embedder']
 
 # %% ../../nbs/indexing/08qa_lent.ipynb #e43338e3
 import json
@@ -60,7 +60,7 @@ LATE = 120.0              # seconds for one list of texts
 UNUSED = 60.0             # seconds without a question, after which the process ends
 WIDEST = 10_000           # numbers in a vector
 
-class ModelProcess:
+class EmbeddingProcess:
     "The process that has the model, and how it is asked. Not for two threads at a time: that is the matter of `Lent`."
     def __init__(self, command: Sequence[str] | None = None, late_s: float = LATE):
         self.command, self.late_s = list(command or model_command()), late_s
@@ -98,7 +98,7 @@ class ModelProcess:
         process.wait()
 
 # %% ../../nbs/indexing/08qa_lent.ipynb #66193619
-class Lent(ModelProcess):
+class Lent(EmbeddingProcess):
     "The process that has the model. It is started by the first texts; `rest()` ends it when it was not used for a while."
     def __init__(self, command: Sequence[str] | None = None, late_s: float = LATE):
         super().__init__(command, late_s)

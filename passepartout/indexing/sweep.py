@@ -19,7 +19,7 @@ from .database import Database
 from .filerows import forget_rows, write_file
 from .identbook import reunite
 from .indexfile import IndexFailed, which_file
-from .notefiles import Known, Prepared, folder_times, poll, prepare, walk
+from .notefiles import KnownFile, Prepared, folder_times, poll, prepare, walk
 from ..notes import SUFFIXES
 from ..tuples import NamedTuple
 
@@ -125,7 +125,7 @@ def write_batch(index: Database, batch: Sequence[Prepared], now: float, gone: It
     for found in batch:
         index.known.pop(found.origin, None)
         id = db.execute("SELECT id FROM file WHERE path = ?", (found.path,)).fetchone()[0]
-        index.known[found.path] = Known(id, found.mark, found.read_at, found.hash, found.why, found.flag, found.keyed)
+        index.known[found.path] = KnownFile(id, found.mark, found.read_at, found.hash, found.why, found.flag, found.keyed)
     for path in gone: index.known.pop(path, None)
     if last and index.next - index.used_from > 2 * index.count() + RENEW: renew_words(index)
     return written

@@ -131,7 +131,7 @@ class Http(HttpRequests):
         finally: task.cancel()
 
 # %% ../../nbs/net/11ca_httpclient.ipynb #0aa11e61
-class _Watch:
+class _AnswerWatch:
     "Hands the pieces of one answer to `take` and watches the time: `limit` holds until the first word, from then on no pause may be longer than `idle` seconds."
     def __init__(self, take: Callable[[Any], bool | None], idle: float):
         self.take, self.idle, self.loop = take, idle, asyncio.get_running_loop()
@@ -165,7 +165,7 @@ class _Watch:
 async def _exchange(http: Http, method: str, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None],
                     times: Times) -> bool:
     "One question and its answer; whether that came in pieces. Every failure leaves as `HttpFailed`."
-    client, httpx, watch = await http.client(), library(), _Watch(take, times.idle)
+    client, httpx, watch = await http.client(), library(), _AnswerWatch(take, times.idle)
     try:
         async with asyncio.timeout(times.first) as watch.limit:
             response = await http.send(_request(client, method, url, headers, body, times))

@@ -8,8 +8,8 @@ Docs: https://example.org/passepartout/outline/links.html.md"""
 __all__ = ['KINDS', 'SCHEME', 'ESCAPED', 'ORG', 'MARKDOWN', 'CAPTION', 'DEFINED', 'COOKIES', 'ANCHORED', 'TARGET', 'SLUG', 'LINE',
            'NoteLink', 'read_target', 'split_option', 'read_address', 'trim', 'is_remark', 'links', 'org_link',
            'plain_address', 'markdown_link', 'fold', 'link_definitions', 'all_links', 'slug', 'named', 'add_targets',
-           'find_in', 'node_at_line', 'Named', 'Placed', 'is_shortest', 'LinkTargets', 'within', 'file_names', 'ends',
-           'steps', 'backlinks']
+           'find_in', 'node_at_line', 'NamedOutlines', 'Placed', 'is_shortest', 'LinkTargets', 'within', 'file_names',
+           'ends', 'steps', 'backlinks']
 
 # %% ../../nbs/outline/08k_links.ipynb #ea8bcc36
 import posixpath, re
@@ -224,7 +224,7 @@ def node_at_line(outline: Outline, line: int) -> Node:
     return outline.nodes[low]
 
 # %% ../../nbs/outline/08k_links.ipynb #ffaf5248
-class Named:
+class NamedOutlines:
     "A set of outlines by the names under which links know them."
     def __init__(self, outlines: Iterable[Outline]):
         self.outlines = list(outlines)
@@ -252,7 +252,7 @@ class Named:
 
 
 # %% ../../nbs/outline/08k_links.ipynb #85fef890
-class Placed(Named):
+class Placed(NamedOutlines):
     "Notes by the path that a link gives."
     def by_path(self, outline: Outline, path: str) -> Outline | None:
         "The note at a path as it is written in `outline`."

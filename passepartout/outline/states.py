@@ -17,9 +17,9 @@ from datetime import date, datetime
 
 from .bullets import BULLET, IN_BOX, first_word, states_on
 from ..lazy import Regex
-from .logbook import Logging, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
+from .logbook import Logging, inherited, log_change, log_time, logging_of, names_states, sequences, state_line, with_note
 from .markdown import ASIDE, STATES, marks_in, task_facts, uncoded
-from ..org import Keywords, Node, Outline
+from ..org import Node, Outline
 from .planning import KINDS, LEAD, PLANNED, REPEATER, advanced, brackets_of, marks_of, plan_change
 from .recurrences import next_day, read_rule
 from .rewrite import (Change, RewriteError, drawer_change, drawer_of, ending_at, head, line_span, new_drawer, replaced, reread, settled,
@@ -80,8 +80,8 @@ def counted(outline: Outline, node: Node) -> list:
 def no_such_state(outline: Outline, state: str) -> str:
     "What is told of a `state` that no heading of an Org file can have: those that it has, and how it gets this one."
     states = outline.keywords
-    own = states != Keywords()
-    how = "Its line #+TODO: names them" if own else f"The line “#+TODO: {' '.join((*states.open, state))} | {' '.join(states.done)}” gives it one"
+    line = f"{' '.join((*states.open, state))} | {' '.join(states.done)}"
+    how = "Its line #+TODO: names them" if names_states(outline) else f"The line “#+TODO: {line}” gives it one, the setting “todo_keywords = {line}” all notes"
     return f"{outline.file} has no state {state}; it has {', '.join(states.states)}. Nothing was changed." + (f" {how}." if state.isalnum() else "")
 
 # %% ../../nbs/outline/08fc_states.ipynb #6defbd6b

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/plans/planreader.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_STEPS', 'MOST_CALLS', 'MOST_ROUNDS', 'MOST_WORK', 'DEEPEST', 'EXAMPLES', 'LITERAL_OK', 'NEEDS', 'OF_PARAMETER',
-           'EMPTY', 'PlanError', 'Known', 'StepReader', 'ExpressionReader', 'WordReader', 'ShapeReader', 'literal',
+           'EMPTY', 'PlanError', 'KnownValue', 'StepReader', 'ExpressionReader', 'WordReader', 'ShapeReader', 'literal',
            'PlanReader', 'CallReader', 'BlockReader', 'declaration']
 
 # %% ../../nbs/plans/12ob_planreader.ipynb #97623cc8
@@ -33,7 +33,7 @@ class PlanError(PassepartoutError):
 
 # %% ../../nbs/plans/12ob_planreader.ipynb #9a3b0abd
 @record
-class Known:
+class KnownValue:
     "What is known of a value before it is there."
     type: str = "any"
     shape: Any = None
@@ -74,33 +74,33 @@ OF_PARAMETER = MappingProxyType({"string": "text", "date": "text", "integer": "n
 
 class ExpressionReader(StepReader):
     "The part of the reader for what stands inside of steps."
-    known: Callable[[PlanNode, Mapping[str, Known], dict], Known]        # these are read on in `WordReader` and `ShapeReader`
+    known: Callable[[PlanNode, Mapping[str, KnownValue], dict], KnownValue]        # these are read on in `WordReader` and `ShapeReader`
     several: Callable[[Any], Sequence]
-    condition: Callable[[Any, Mapping[str, Known]], PlanNode]
-    arguments: Callable[[Any, Mapping[str, Known]], Any]
-    word: Callable[[str, Any, Mapping[str, Known]], Any]
+    condition: Callable[[Any, Mapping[str, KnownValue]], PlanNode]
+    arguments: Callable[[Any, Mapping[str, KnownValue]], Any]
+    word: Callable[[str, Any, Mapping[str, KnownValue]], Any]
 
-    def expression(self, value: Any, scope: Mapping[str, Known], kind: str = "expr") -> tuple[PlanNode, Known]:
+    def expression(self, value: Any, scope: Mapping[str, KnownValue], kind: str = "expr") -> tuple[PlanNode, KnownValue]:
         "A literal, a list of expressions, or a form."
         if isinstance(value, (list, tuple)) and value:
             read = [self.expression(each, scope)[0] for each in value]
-            node, known = PlanNode("items", {"of": tuple(read)}), Known("list")
+            node, known = PlanNode("items", {"of": tuple(read)}), KnownValue("list")
         elif is_mapping(value) and value: node, known = self.form(value, scope)
         else: node, known = literal(value)
         if (wanted := NEEDS[kind]) and known.type not in (*wanted, "any") and not (kind == "list" and node == EMPTY):
             self.refuse(f"a {wanted[0]} is expected here, not {shown(write_plist(told(node)))}.")
         return node, known
 
-    def form(self, value: Any, scope: Mapping[str, Known]) -> tuple[PlanNode, Known]:
+    def form(self, value: Any, scope: Mapping[str, KnownValue]) -> tuple[PlanNode, KnownValue]:
         "One form of the table, and what is known of its value."
         head, given = self.pick_form(value, EXPRESSIONS, "an expression")
-        known: dict[str, Known] = {}
+        known: dict[str, KnownValue] = {}
         parts = {name: self.read_part(kind.rstrip("?"), given.get(name), scope, known, name)
                  for name, kind in EXPRESSIONS[head].parts.items() if name in given or not kind.endswith("?")}
         node = PlanNode(head, {k: v for k, v in parts.items() if v is not None})
         return node, self.known(node, scope, known)
 
-    def read_part(self, kind: str, value: Any, scope: Mapping[str, Known], known: dict, name: str) -> Any:
+    def read_part(self, kind: str, value: Any, scope: Mapping[str, KnownValue], known: dict, name: str) -> Any:
         "One part of a form, as its kind asks for."
         if kind in NEEDS:
             node, known[name] = self.expression(value, scope, kind)
@@ -122,7 +122,7 @@ class WordReader(ExpressionReader):
         if not isinstance(value, (list, tuple)): self.refuse(f"a list is expected here, not {shown(value)}.")
         return tuple(value)
 
-    def word(self, kind: str, value: Any, scope: Mapping[str, Known]) -> Any:
+    def word(self, kind: str, value: Any, scope: Mapping[str, KnownValue]) -> Any:
         "A part that is not an expression: a text, a name, one of some words, a whole number, a flag."
         if kind == "flag": return True if value else None
         if kind == "bound":
@@ -135,34 +135,34 @@ class WordReader(ExpressionReader):
             self.refuse(f"{shown(str(value))} is none of {', '.join(allowed)}.")
         return str(value).lower() if allowed else str(value)
 
-    def condition(self, value: Any, scope: Mapping[str, Known]) -> PlanNode:
+    def condition(self, value: Any, scope: Mapping[str, KnownValue]) -> PlanNode:
         "One of `CONDITIONS`."
         head, given = self.pick_form(value, CONDITIONS, "a condition")
         return PlanNode(head, {name: self.read_part(kind, given.get(name), scope, {}, name) for name, kind in CONDITIONS[head].parts.items()})
 
-    def read_arguments(self, value: Any, scope: Mapping[str, Known]) -> dict[str, tuple[PlanNode, Known]]:
+    def read_arguments(self, value: Any, scope: Mapping[str, KnownValue]) -> dict[str, tuple[PlanNode, KnownValue]]:
         if value is not None and not is_mapping(value): self.refuse(f"the arguments are a property list, not {shown(value)}.")
         return {field_name(name): self.expression(each, scope) for name, each in (value or {}).items()}
 
-    def arguments(self, value: Any, scope: Mapping[str, Known]) -> FrozenDict:
+    def arguments(self, value: Any, scope: Mapping[str, KnownValue]) -> FrozenDict:
         return FrozenDict({name: node for name, (node, _) in self.read_arguments(value, scope).items()})
 
 # %% ../../nbs/plans/12ob_planreader.ipynb #6bffa538
 class ShapeReader(WordReader):
     "The part of the reader for what is known of a form."
-    def known(self, node: PlanNode, scope: Mapping[str, Known], known: Mapping[str, Known]) -> Known:
+    def known(self, node: PlanNode, scope: Mapping[str, KnownValue], known: Mapping[str, KnownValue]) -> KnownValue:
         "What is known of the value of a form; a name that nothing binds and a field that is not there are found here."
         if node.head == "ref": return self.bound(node["ref"], scope)
         shape = known["of"].shape if "of" in known else known[node.head].shape if node.head in known else None
-        if node.head == "field": return Known("any", self.shape_in(shape, node["field"]))
-        if node.head in ("item", "first", "last"): return Known("any", shape[0] if isinstance(shape, tuple) else None)
+        if node.head == "field": return KnownValue("any", self.shape_in(shape, node["field"]))
+        if node.head in ("item", "first", "last"): return KnownValue("any", shape[0] if isinstance(shape, tuple) else None)
         if node.head in ("where", "sort"):
             if node[node.head]: self.shape_in(shape[0] if isinstance(shape, tuple) else None, node[node.head])
-            return Known("list", shape)
-        if node.head == "each": return Known("list", (self.shape_in(shape[0], node["each"]),) if isinstance(shape, tuple) else None)
-        return Known(EXPRESSIONS[node.head].gives)
+            return KnownValue("list", shape)
+        if node.head == "each": return KnownValue("list", (self.shape_in(shape[0], node["each"]),) if isinstance(shape, tuple) else None)
+        return KnownValue(EXPRESSIONS[node.head].gives)
 
-    def bound(self, name: str, scope: Mapping[str, Known]) -> Known:
+    def bound(self, name: str, scope: Mapping[str, KnownValue]) -> KnownValue:
         "What is known of a name that an earlier step made."
         if name not in scope:
             self.refuse(f"it refers to {shown(name)}, which no earlier step makes" + (f"; there are {', '.join(scope)}." if scope else "."))
@@ -178,21 +178,21 @@ class ShapeReader(WordReader):
 # %% ../../nbs/plans/12ob_planreader.ipynb #ea0bcdcc
 EMPTY = PlanNode("literal", {"value": None})
 
-def literal(value: Any) -> tuple[PlanNode, Known]:
+def literal(value: Any) -> tuple[PlanNode, KnownValue]:
     "The node of a value that is written out, and what is known of its type."
     if value is False or is_mapping(value) or isinstance(value, (list, tuple)): value = None       # what prints as NIL
     kind = ("text" if isinstance(value, str) else "boolean" if isinstance(value, bool) else "number" if isinstance(value, (int, float))
             else "any")
-    return PlanNode("literal", {"value": as_text(value)}), Known(kind)
+    return PlanNode("literal", {"value": as_text(value)}), KnownValue(kind)
 
 # %% ../../nbs/plans/12ob_planreader.ipynb #18c7001c
 class PlanReader(ShapeReader):
     "Reads steps, and finds out what they would cost at most: (calls, work)."
-    call: Callable[[dict, dict[str, Known]], PlanNode]                    # in `CallReader`
-    loop: Callable[[dict, dict[str, Known], str, int], tuple[PlanNode, int, int]]        # and these in `BlockReader`
-    branch: Callable[[dict, dict[str, Known], str, int], tuple[PlanNode, int, int]]
+    call: Callable[[dict, dict[str, KnownValue]], PlanNode]                    # in `CallReader`
+    loop: Callable[[dict, dict[str, KnownValue], str, int], tuple[PlanNode, int, int]]        # and these in `BlockReader`
+    branch: Callable[[dict, dict[str, KnownValue], str, int], tuple[PlanNode, int, int]]
 
-    def steps(self, value: Any, scope: dict[str, Known], prefix: str = "") -> tuple[tuple[PlanNode, ...], int, int]:
+    def steps(self, value: Any, scope: dict[str, KnownValue], prefix: str = "") -> tuple[tuple[PlanNode, ...], int, int]:
         "The steps in `value`, read in order; `scope` gets what they bind. Raises `PlanError`."
         if prefix.count(".") >= DEEPEST: self.refuse(f"steps stand in each other at most {DEEPEST} deep.")
         given, read, calls, work = self.several(value), [], 0, 0
@@ -205,23 +205,23 @@ class PlanReader(ShapeReader):
             read.append(node); calls += more; work += harder
         return tuple(read), calls, work
 
-    def step(self, value: Any, scope: dict[str, Known], prefix: str) -> tuple[PlanNode, int, int]:
+    def step(self, value: Any, scope: dict[str, KnownValue], prefix: str) -> tuple[PlanNode, int, int]:
         "One step, the calls that it makes at most, and its work."
         head, given = self.pick_form(value, STEPS, "a step")
         work = 1 + size_of(value)
         if head == "call": return self.call(given, scope), 1, work
         if head == "for": return self.loop(given, scope, prefix, work)
         if head == "if": return self.branch(given, scope, prefix, work)
-        known: dict[str, Known] = {}
+        known: dict[str, KnownValue] = {}
         parts = {name: self.read_part(kind.rstrip("?"), given[name], scope, known, name)
                  for name, kind in STEPS[head].parts.items() if name in given}
         if head == "extract" and (parts["extract"] == "choice") != ("choices" in parts):
             self.refuse("a choice needs :CHOICES, and nothing else takes them.")
         if head == "let": self.bind(parts["let"], known["be"], scope)
-        if head == "extract": self.bind(parts["as"], Known({"number": "number", "amount": "number"}.get(parts["extract"], "text")), scope)
+        if head == "extract": self.bind(parts["as"], KnownValue({"number": "number", "amount": "number"}.get(parts["extract"], "text")), scope)
         return PlanNode(head, parts), int(head == "extract"), work
 
-    def bind(self, name: str | None, known: Known, scope: dict[str, Known]) -> None:
+    def bind(self, name: str | None, known: KnownValue, scope: dict[str, KnownValue]) -> None:
         if name is None: return
         if not name.strip() or name in scope:
             self.refuse(f"the name {shown(name)} " + ("is bound already; choose another." if name in scope else "is empty."))
@@ -230,7 +230,7 @@ class PlanReader(ShapeReader):
 # %% ../../nbs/plans/12ob_planreader.ipynb #c1558be1
 class CallReader(PlanReader):
     "The part of the reader for calls."
-    def call(self, given: dict, scope: dict[str, Known]) -> PlanNode:
+    def call(self, given: dict, scope: dict[str, KnownValue]) -> PlanNode:
         "A call of a tool, and what is known of its result."
         tool = self.tools.get(given["call"]) if isinstance(given["call"], str) else None
         if tool is None:
@@ -241,11 +241,11 @@ class CallReader(PlanReader):
         self.declared[tool.name] = declaration(tool)
         if args: parts["args"] = FrozenDict({name: node for name, (node, _) in args.items()})
         if given.get("as") is not None: parts["as"] = self.word("name", given["as"], scope)
-        self.bind(parts.get("as"), Known("list" if isinstance(tool.returns, tuple) else "record" if isinstance(tool.returns, Mapping)
+        self.bind(parts.get("as"), KnownValue("list" if isinstance(tool.returns, tuple) else "record" if isinstance(tool.returns, Mapping)
                                          else "text" if tool.edits else "any", tool.returns), scope)
         return PlanNode("call", parts)
 
-    def check_arguments(self, tool: Tool, args: Mapping[str, tuple[PlanNode, Known]]) -> None:
+    def check_arguments(self, tool: Tool, args: Mapping[str, tuple[PlanNode, KnownValue]]) -> None:
         "What can be said about arguments before their values are there."
         if unknown := [name for name in args if name not in tool.by_name]:
             self.refuse(f"{tool.name} has no argument {', '.join(unknown)}; it takes {', '.join(tool.by_name) or 'none'}.")
@@ -264,16 +264,16 @@ class CallReader(PlanReader):
 # %% ../../nbs/plans/12ob_planreader.ipynb #bd95423f
 class BlockReader(CallReader):
     "The part of the reader for loops and branches."
-    def loop(self, given: dict, scope: dict[str, Known], prefix: str, work: int) -> tuple[PlanNode, int, int]:
+    def loop(self, given: dict, scope: dict[str, KnownValue], prefix: str, work: int) -> tuple[PlanNode, int, int]:
         source, known = self.expression(given["in"], scope, "list")
         name, most, inner = self.word("name", given["for"], scope), self.word("bound", given["most"], scope), dict(scope)
-        self.bind(name, Known("any", known.shape[0] if isinstance(known.shape, tuple) else None), inner)
+        self.bind(name, KnownValue("any", known.shape[0] if isinstance(known.shape, tuple) else None), inner)
         body, calls, harder = self.steps(given["do"], inner, prefix)
         parts = {"for": name, "in": source, "most": most, "do": body}
-        if given.get("as") is not None: self.bind(self.word("name", given["as"], scope), Known("list"), scope); parts["as"] = given["as"]
+        if given.get("as") is not None: self.bind(self.word("name", given["as"], scope), KnownValue("list"), scope); parts["as"] = given["as"]
         return PlanNode("for", parts), most * calls, work + most * harder
 
-    def branch(self, given: dict, scope: dict[str, Known], prefix: str, work: int) -> tuple[PlanNode, int, int]:
+    def branch(self, given: dict, scope: dict[str, KnownValue], prefix: str, work: int) -> tuple[PlanNode, int, int]:
         parts = {"if": self.condition(given["if"], scope)}
         sides = [self.steps(given.get(side), dict(scope), f"{prefix}{side}.") for side in ("then", "else")]
         parts["then"] = sides[0][0]

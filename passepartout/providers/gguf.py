@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/providers/gguf.html.md"""
 
 # %% auto #0
 __all__ = ['GIVEN', 'ABOUT_HARDWARE', 'SERVING', 'WAITED', 'LEFT', 'model_command', 'model_environment', 'kill_and_wait',
-           'ModelProcess', 'LoadedModel', 'ModelRequests', 'QuestionFit', 'AnswerStream', 'GgufAhead', 'Gguf']
+           'GgufProcess', 'LoadedModel', 'ModelRequests', 'QuestionFit', 'AnswerStream', 'GgufAhead', 'Gguf']
 
 # %% ../../nbs/providers/gguf.ipynb #bcbc52df
 import asyncio
@@ -60,7 +60,7 @@ def kill_and_wait(process: subprocess.Popen) -> None:
         with suppress(OSError): pipe.close()
 
 # %% ../../nbs/providers/gguf.ipynb #7f8fae0a
-class ModelProcess:
+class GgufProcess:
     "The process that has the model in `path`, and the lines that go to it and come from it."
     def __init__(self, path: Path, command: list[str] | None = None):
         self.path = path
@@ -91,7 +91,7 @@ class LoadedModel:
     def __init__(self, path: Path, tools: Any, tokens: int = 8192, stream: bool = True, measures: Measures | None = None):
         self.path, self.tools, self.tokens, self.stream, self.measures = Path(path), tools, tokens, stream, measures or Measures()
         self.dialect, self.form, self.number = OpenAICompatible(forms=("schema", "plist")), 0, 0
-        self.server: ModelProcess | None = None
+        self.server: GgufProcess | None = None
         self.asking: threading.Event | None = None          # for whom the process is at work
         self.lock, self.turn, self.ahead = threading.Lock(), threading.Lock(), threading.Event()
 
@@ -121,12 +121,12 @@ class LoadedModel:
 # %% ../../nbs/providers/gguf.ipynb #61d9e0fc
 class ModelRequests(LoadedModel):
     "What is asked of the process, in a thread."
-    def open(self) -> ModelProcess:
+    def open(self) -> GgufProcess:
         "The process, with the model loaded. `BackendFailure` when it cannot be."
         if self.server is not None and self.server.end.alive and self.server.process.poll() is None: return self.server
         if problem := problem_with(self.path): raise BackendFailure(problem, why="its file cannot be used", counts=False)
         if self.server is not None: self.server.end()
-        self.server = ModelProcess(self.path)
+        self.server = GgufProcess(self.path)
         if "cannot" in (said := self.server.hear()): raise BackendFailure(said["cannot"], why=said["why"], counts=False)
         return self.server
 

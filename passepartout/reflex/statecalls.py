@@ -54,7 +54,7 @@ def propose_state(command: Command, place: Place, around: Surroundings, today: d
                            today)
     if state is None and word == "started":
         return decline(f"{place.file} has the states {', '.join(known)}, and none for what has begun. Nothing was done."
-                       + (" To have one, write this line at the top of the file: #+TODO: TODO STARTED | DONE" if outline.format == "org" and known == ("TODO", "DONE") else ""))
+                       + (" To have one, write this line at the top of the file: #+TODO: TODO STARTED | DONE. The setting todo_keywords gives one to all files." if outline.format == "org" and known == ("TODO", "DONE") else ""))
     if state is None and word == "cancelled" and any(each.repeat and each.node == node.index for each in stamps(outline)):
         what = object_of(command.target)
         whole = place.title if f"“{place.title}”" in name and not set(place.title) & set('"“”') else what          # no title of a private one

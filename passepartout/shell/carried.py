@@ -100,7 +100,7 @@ _HOME = Regex(r"(?:^|(?<=[\s=:\"'(,]))(?:~|\$\{?HOME\}?)(?=[/\s\"'),;]|$)")
 # %% ../../nbs/shell/carried.ipynb #20343314
 def harm_carried(text: str, places: ShellPlaces, home: str = "~") -> tuple[int, str] | None:
     """(level, sentence) when a program that carries out `text` would destroy something; the gravest. `None` when it names nothing of the kind.
-    Raises `Unread` when the line holds more than is looked at."""
+    Raises `UnreadCommand` when the line holds more than is looked at."""
     return once((text, home, places.here, places.elsewhere), lambda: _harm_carried(text, places, home))
 
 def _harm_carried(text: str, places: ShellPlaces, home: str) -> tuple[int, str] | None:

@@ -8,10 +8,10 @@ Docs: https://example.org/passepartout/shell/inside.html.md"""
 __all__ = ['HIGH', 'LETTERS', 'DIGITS', 'BUILTINS', 'MOST_SAID', 'MOST_TEXT', 'MOST_INPUT', 'MOST_NAMES', 'MOST_CALL', 'FILE',
            'NAME', 'PART', 'MOST_LEFT', 'set_limits', 'high', 'text_fd', 'say', 'do_cd', 'do_pwd', 'is_name',
            'do_export', 'do_echo', 'unescape', 'character', 'succeed', 'fail', 'start', 'status_of', 'others',
-           'memory_of', 'adopt_orphans', 'Ended', 'Stage', 'began', 'judged', 'builtin', 'complain', 'forked', 'ready',
-           'begin', 'output_file', 'fill', 'taken', 'names_in', 'split', 'names_of', 'run_one', 'needs_all', 'pipeline',
-           'close', 'wait', 'reaped', 'census', 'sweep', 'childless', 'turned', 'enter', 'perform', 'is_judged_cd',
-           'left_behind', 'main']
+           'memory_of', 'adopt_orphans', 'ScriptEnded', 'Stage', 'began', 'judged', 'builtin', 'complain', 'forked',
+           'ready', 'begin', 'output_file', 'fill', 'taken', 'names_in', 'split', 'names_of', 'run_one', 'needs_all',
+           'pipeline', 'close', 'wait', 'reaped', 'census', 'sweep', 'childless', 'turned', 'enter', 'perform',
+           'is_judged_cd', 'left_behind', 'main']
 
 # %% ../../nbs/shell/inside.ipynb #4a69b12e
 import json
@@ -193,7 +193,7 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)              # PR_SET_CHILD_SUBREAPER, from linux/prctl.h
 
 # %% ../../nbs/shell/inside.ipynb #dde0319a
-class Ended(Exception):
+class ScriptEnded(Exception):
     "The script is over before its last command; the argument says which limit ended it."
 
 # %% ../../nbs/shell/inside.ipynb #bb5a2dc1
@@ -217,7 +217,7 @@ class Stage:
         "The descriptor for file number `number`, from the agent."
         self.control.send(json.dumps({"open": number}).encode())
         said, fds, _, _ = socket.recv_fds(self.control, 4096, 1)
-        if not said: raise Ended("agent")
+        if not said: raise ScriptEnded("agent")
         if not fds: raise OSError(0, said.decode())
         return fds[0]
 
@@ -252,7 +252,7 @@ def judged(stage: Stage, number: int, names: list | None = None) -> tuple[list |
     question = {"judge": number, "values": {**given, **stage.values, "status": str(stage.status), "pid": str(os.getpid())}, "names": names}
     try: stage.control.send(json.dumps(question).encode())
     except OSError: return None, "There is too much text for the words of one command."
-    if not (said := stage.control.recv(MOST_SAID)): raise Ended("agent")
+    if not (said := stage.control.recv(MOST_SAID)): raise ScriptEnded("agent")
     answer = json.loads(said)
     return answer["run"], answer["said"]
 
@@ -458,11 +458,11 @@ def close(fds: list) -> None:
 
 # %% ../../nbs/shell/inside.ipynb #c2c80906
 def wait(stage: Stage, pids: list[int]) -> dict[int, int]:
-    "Wait until all of `pids` have ended: process id → status. `Ended` when the agent hangs up or a limit is passed."
+    "Wait until all of `pids` have ended: process id → status. `ScriptEnded` when the agent hangs up or a limit is passed."
     left, statuses = set(pids) - stage.ended.keys(), stage.ended
     while left:
         for fd, _ in stage.poller.poll(100):
-            if fd == stage.control.fileno(): raise Ended("agent")
+            if fd == stage.control.fileno(): raise ScriptEnded("agent")
             try: os.read(stage.wake, 4096)
             except BlockingIOError: pass
         for pid, waited in reaped():
@@ -481,10 +481,10 @@ def reaped():
 
 # %% ../../nbs/shell/inside.ipynb #93164d6b
 def census(stage: Stage) -> None:
-    "`Ended` when there are too many processes, or they use too much memory together."
+    "`ScriptEnded` when there are too many processes, or they use too much memory together."
     pids, stage.looked = others(stage.alone), time.monotonic()
-    if len(pids) > stage.limits["processes"]: raise Ended("processes")
-    if memory_of(pids) > stage.limits["memory"]: raise Ended("memory")
+    if len(pids) > stage.limits["processes"]: raise ScriptEnded("processes")
+    if memory_of(pids) > stage.limits["memory"]: raise ScriptEnded("memory")
 
 # %% ../../nbs/shell/inside.ipynb #53ec75ca
 def sweep(stage: Stage, seconds: float = 3.0) -> None:
@@ -587,7 +587,7 @@ def main(control: int) -> None:
         if job.get("cwd"): os.chdir(job["cwd"])
         stage.env["PWD"] = os.getcwd()
         report["status"] = perform(stage, job["script"])
-    except Ended as reason: report["ended"] = str(reason)
+    except ScriptEnded as reason: report["ended"] = str(reason)
     except OSError as error: report.update(ended="lost", why=str(error))
     sweep(stage)
     try:

@@ -16,7 +16,7 @@ from ..confinement.roots import Root
 from ..lazy import Regex
 from ..oneline import shown
 from ..records import record
-from .effort import Unread, limited
+from .effort import UnreadCommand, limited
 from .findings import Findings, harm_in_other_names, harm_in_text, harm_of_saying
 from .hostile import hostile_line
 from .harm import ASK, CONFIRM, DENY, READ, nothing_there
@@ -90,13 +90,13 @@ def judge_command(text: str, roots: Sequence[Root], home: str) -> Judged:
     if not text.strip(): return Judged(DENY, ("The command is empty.",))
     try:
         with limited(): return _judged(text, roots, home)
-    except Unread:
+    except UnreadCommand:
         return Judged(DENY, ("The command holds more than can be looked at: it is too tangled, or has too many commands, texts and variables. Split "
                              "it into smaller lines, or write a program that it holds to a file first.",))
 
 # %% ../../nbs/shell/judge.ipynb #67709acb
 def _judged(text: str, roots: Sequence[Root], home: str) -> Judged:
-    "The verdict on a line of a length that can be judged. Raises `Unread`."
+    "The verdict on a line of a length that can be judged. Raises `UnreadCommand`."
     known = {"HOME": home, "PWD": roots[0].path} if roots else {"HOME": home}
     judged = _judge_text(text, roots, {**GIVEN_VARIABLES, **known})
     if judged.level == READ: return judged

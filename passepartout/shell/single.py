@@ -15,7 +15,7 @@ from dataclasses import replace
 from ..confinement.roots import Root
 from ..lazy import Regex
 from ..oneline import shown
-from .effort import Unread, limited
+from .effort import UnreadCommand, limited
 from .findings import (Findings, harm_in_files, harm_in_pipeline, harm_inside, harm_of_doing, harm_said,
                                          judge_redirections, judge_variables)
 from .harm import ASK, READ, harm
@@ -254,7 +254,7 @@ def _only_reads(command: Simple, roots: Sequence[Root], argv: list[str]) -> tupl
     try:
         with limited(): judged = _single(findings, Simple("", tuple(argv)))
     except Impure as refusal: return None, f"{shown(argv[0])} was not run, because {refusal.message}."
-    except Unread: return None, f"{shown(argv[0])} was not run, because its words hold more than can be looked at."
+    except UnreadCommand: return None, f"{shown(argv[0])} was not run, because its words hold more than can be looked at."
     if findings.level != READ or judged.each is not None:
         return None, f"{shown(' '.join(argv), 120)} was not run: {' '.join(findings.reasons[:1]) or 'it would start something else.'}"
     return judged, ""

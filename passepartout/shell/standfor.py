@@ -123,7 +123,7 @@ _OF_A_NAME = Regex(r"[\w./+-]{1,60}(?:[ ][^\n]{0,200})?")          # the name of
 
 def programs_meant(word: str, given: dict[str, list[str]], endings: Collection[str] = (), known: dict[str, list[str]] | None = None) -> list[str]:
     """All programs, with words behind them, for which a word may stand; with `endings`, those whose name ends so. `known`: what expansions were found to mean.
-    Raises `Unread` when that is more than can be looked at."""
+    Raises `UnreadCommand` when that is more than can be looked at."""
     known = {} if known is None else known
     if len(word) > _TEXT or (found := _EXPANSION.search(word)) is None: return [word] if _ends(word, endings) else []
     if (expansion := found[0]) not in known:

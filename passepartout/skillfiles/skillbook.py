@@ -22,7 +22,7 @@ from ..messages import Action, ApprovalRequired, Rejected, Signal, pick
 from ..shell.sandbox import Bubblewrap
 from .skillfolders import JOBS, RESERVED, SkillFolder, found_pages, read_whole
 from .skilljail import JailLimits, SkillDied, SkillProcess, test_skill
-from .skillmemory import Remembered
+from .skillmemory import RememberedSkills
 from .skillpage import SkillPage, meant, read_skill, sort_skills, words_of
 from ..skills import MOST_MANDATE, Skill, SkillError
 from .skilltalk import lines_of, shown_action, shown_signal, verdict_of
@@ -47,7 +47,7 @@ class SkillShelf:
     def __init__(self, agent: Any, folders: Sequence[SkillFolder], wrap: Bubblewrap, state: Path | None = None, *,
                  unsandboxed: bool = False, limits: JailLimits = JailLimits(), say: Callable[[str], Any] = lambda text: None):
         self.agent, self.folders, self.wrap, self.limits, self.unsandboxed, self.say = agent, tuple(folders), wrap, limits, unsandboxed, say
-        self.memory = Remembered.at(state)
+        self.memory = RememberedSkills.at(state)
         self.versions: dict[str, list[Version]] = {}
         self.problems: dict[str, str] = {}           # file or skill → why it is not loaded
         self.lock = threading.Lock()
@@ -233,7 +233,7 @@ class Reloaded(Adopted):
 
     def prepare(self, again: bool = False) -> tuple[list[SkillPage], dict[str, str], list[SkillPage]]:
         "The slow half of a reload: reading and testing. May run in another thread."
-        self.memory = Remembered.at(self.memory.folder)
+        self.memory = RememberedSkills.at(self.memory.folder)
         pages, refused = self.look()
         return self.vetted(pages, refused, again), refused, pages
 

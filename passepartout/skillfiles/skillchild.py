@@ -62,9 +62,9 @@ def forbid() -> None:
     "Put the filter on this process. OSError when the kernel does not take it."
     if not (program := filter_program(os.uname().machine)): return
     import ctypes
-    class Program(ctypes.Structure): _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_char_p))
+    class FilterProgram(ctypes.Structure): _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_char_p))
     libc = ctypes.CDLL(None, use_errno=True)
-    for option, value, more in ((38, 1, None), (22, 2, ctypes.byref(Program(len(program) // 8, program)))):       # no new privileges; seccomp, with a filter
+    for option, value, more in ((38, 1, None), (22, 2, ctypes.byref(FilterProgram(len(program) // 8, program)))):       # no new privileges; seccomp, with a filter
         if libc.prctl(option, value, more, 0, 0): raise OSError(ctypes.get_errno(), "the filter on system calls could not be put on")
 
 # %% ../../nbs/skillfiles/10c_skillchild.ipynb #79bb2fad

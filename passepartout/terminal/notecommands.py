@@ -277,7 +277,8 @@ def section(opened: Shelf, place: Any) -> tuple[Any, Any]:
     "(outline, node) of a place, read from the file. `PassepartoutError` when it is not there any more."
     from passepartout.notes import MOST_BYTES, decode, parse_note
     from passepartout.confinement.resources import resolve
-    with resolve([opened.root], place.file, "read") as file: outline = parse_note(decode(file.read_bytes(MOST_BYTES)).text, place.file)
+    with resolve([opened.root], place.file, "read") as file: text = decode(file.read_bytes(MOST_BYTES)).text
+    outline = parse_note(text, place.file, default=opened.states)
     for node in outline.nodes:
         if node.line == place.line and node.kind == place.kind and outline.path(node) == place.path: return outline, node
     raise PassepartoutError(f"{place.file} was changed while it was read. Try again.")

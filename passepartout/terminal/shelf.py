@@ -29,12 +29,19 @@ from .progress import progress_line
 # %% ../../nbs/terminal/20d_shelf.ipynb #41c61078
 class Recovering:
     "Notes that are asked through an index, and read when that fails."
+    settings: Any
     root: Any
     folder: Any
     lent: bool
     index: Any
     notes: Any
     facts: dict[str, Any]
+
+    @property
+    def states(self) -> Any:
+        "The TODO states of notes that name none."
+        from passepartout.notes import told_keywords
+        return told_keywords(self.settings)
 
     def answered(self, work: Callable[[], Any]) -> Any:
         "What `work()` finds. When the index fails meanwhile, it is found by reading the notes, and the person is told why."
@@ -54,7 +61,8 @@ class Recovering:
         from passepartout.notes import NoteCache
         from passepartout.toolbelt.notesource import ReadNotes
         if not self.lent: self.index.close()
-        self.lent, self.index, self.notes, self.facts = False, Index(self.root), ReadNotes(self.folder, NoteCache()), {}
+        self.lent, self.index, self.facts = False, Index(self.root, default=self.states), {}
+        self.notes = ReadNotes(self.folder, NoteCache(default=self.states))
         with contextlib.suppress(IndexFailed): self.index.refresh()
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #a32682ff
@@ -72,6 +80,7 @@ class Shelf(Recovering):
 
     @property
     def now(self) -> float: return time.time()
+
 
     def path(self, file: str) -> str:
         "Where a note lies on this machine."
@@ -92,12 +101,13 @@ def open_index(settings: Any, root: Any) -> Any:
     "The index of the notes: the one among the caches if it can be written, or else one in memory."
     from passepartout.indexing.index import Index
     from passepartout.indexing.indexfile import IndexFailed
+    from passepartout.notes import told_keywords
     try:
-        index = Index(root, settings.index_path)
+        index = Index(root, settings.index_path, default=told_keywords(settings))
         try: index.guarded(lambda: index.db.execute("BEGIN IMMEDIATE").execute("ROLLBACK"))
         except IndexFailed: index.close(); raise
         return index
-    except IndexFailed: return Index(root)
+    except IndexFailed: return Index(root, default=told_keywords(settings))
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #5045e027
 def memex_root(settings: Any) -> list[Any]:

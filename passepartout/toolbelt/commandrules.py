@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ..confinement.resources import DiskPlace, where
 from ..confinement.roots import PathRefused, Root
-from ..rules import UNREADABLE, Begun, Spoken
+from ..rules import UNREADABLE, OpenEnded, SpokenCommands
 from ..shell.judge import GIVEN_VARIABLES, judge_command
 from ..shell.places import ShellPlaces
 from ..shell.script import FILE, SPLIT, WHOLE, Script, Simple, any_hole, has_hole
@@ -37,11 +37,11 @@ def bare(words: Sequence[str]) -> list[str]:
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #219d5148
 def form(words: Sequence[str], open_end: bool = False) -> str:
-    "A command as one text; `Begun` when more may follow, or when a word of it is not known."
+    "A command as one text; `OpenEnded` when more may follow, or when a word of it is not known."
     text = " ".join(words)
     known = min((at for sign in (WHOLE, SPLIT, FILE) if (at := text.find(sign)) >= 0), default=-1)
-    if known >= 0: return Begun(text[:known])
-    return Begun(text + " ") if open_end else text
+    if known >= 0: return OpenEnded(text[:known])
+    return OpenEnded(text + " ") if open_end else text
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #478345a3
 def seen_from_notes(word: str, folder: str, roots: Sequence[Root]) -> str:
@@ -137,7 +137,7 @@ def line_forms(line: ReadLine, roots: Sequence[Root]) -> Iterator[str]:
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #78ae6869
 def names_of(path: str, memex: str, under: bool = False) -> Iterator[tuple[str, ...]]:
     "The names of a place, absolute and beneath the notes; `under`: of everything in it."
-    end, kind = ("/", Begun) if under else ("", str)
+    end, kind = ("/", OpenEnded) if under else ("", str)
     top = memex.rstrip("/") + "/"
     if (path.rstrip("/") + "/").startswith(top):
         yield kind(path.rstrip("/") + end), kind((path.rstrip("/") + "/").removeprefix(top).rstrip("/") + (end if path != memex else ""))
@@ -182,7 +182,7 @@ def line_places(line: ReadLine, roots: Sequence[Root]) -> Iterator[tuple[str, ..
             yield from (names for folder in going.folders for names in names_of(folder, roots[0].path, under=True))
 
 # %% ../../nbs/toolbelt/12ce_commandrules.ipynb #4c73a152
-def spoken(text: str, roots: Sequence[Root], home: str) -> Spoken:
+def spoken(text: str, roots: Sequence[Root], home: str) -> SpokenCommands:
     "What a command line says to rules that tighten."
-    if (line := read_line(text, roots, home)) is None: return Spoken([UNREADABLE], [UNREADABLE])
-    return Spoken(list(dict.fromkeys(line_forms(line, roots))), list(dict.fromkeys(line_places(line, roots))))
+    if (line := read_line(text, roots, home)) is None: return SpokenCommands([UNREADABLE], [UNREADABLE])
+    return SpokenCommands(list(dict.fromkeys(line_forms(line, roots))), list(dict.fromkeys(line_places(line, roots))))

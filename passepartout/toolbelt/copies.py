@@ -22,12 +22,12 @@ from ..notes import SUFFIXES
 from ..oneline import shown
 from ..shell.sandbox import Cover
 from ..shell.script import Script, Simple, unwrapped
-from .keyless import MOST_NEW, Looked, NotLooked
+from .keyless import MOST_NEW, KeylessTexts, NotLooked
 from .reach import reached
 from .walks import NAMES_ONLY
 
 # %% ../../nbs/toolbelt/12cca_copies.ipynb #0fc6e663
-def kept_keys(script: Script, roots: Sequence[Root], looked: Looked) -> dict[str, str]:
+def kept_keys(script: Script, roots: Sequence[Root], looked: KeylessTexts) -> dict[str, str]:
     "The files with a key that a script, which only reads, may open: what each says without it, by its path without links. `NotLooked` when that cannot be told."
     runs_git = lambda command: unwrapped(command).argv[:1] and unwrapped(command).argv[0].rpartition("/")[2] == "git"
     if git := any(map(runs_git, script.commands())): script = _others(script, runs_git)
@@ -51,12 +51,12 @@ def _others(script: Script, left_out: Callable[[Simple], Any]) -> Script:
     return replace(script, items=tuple([each for each in kept if each[1].commands]))
 
 # %% ../../nbs/toolbelt/12cca_copies.ipynb #eee116db
-def _named(path: str, roots: Sequence[Root], looked: Looked, left: list[int]) -> str | None:
+def _named(path: str, roots: Sequence[Root], looked: KeylessTexts, left: list[int]) -> str | None:
     try:
         with resolve(roots, path) as file: return None if file.kind == "file" and not_text(file) else looked.of(file, left)
     except PathRefused as why: raise NotLooked(why.message) from None
 
-def _below(folder: str, roots: Sequence[Root], looked: Looked, left: list[int]) -> dict[str, str]:
+def _below(folder: str, roots: Sequence[Root], looked: KeylessTexts, left: list[int]) -> dict[str, str]:
     found, fresh = {}, []
     try:
         with resolve(roots, folder, "tree") as opened:

@@ -19,7 +19,7 @@ from ..conditions import PassepartoutError
 from .addressing import dated_line, find_heading
 from .keyless import masked
 from .agendatool import read_clock, read_when
-from .editor import Editor, moment, open_note
+from .editor import NoteEditor, moment, open_note
 from .moveedits import archive_edit, refile_edit, rename_edit
 from ..edits import FileEdit
 from ..notes import SUFFIXES, NoteCache, parse_note
@@ -32,11 +32,11 @@ from ..outline.rewrite import RewriteError, change_tags, delete_property, retitl
 from ..tools import Parameter, Tool, ToolContext, ToolResult, pure
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #69fad9e0
-def read_heading(do: Editor, context: ToolContext, heading: str) -> ToolResult:
+def read_heading(do: NoteEditor, context: ToolContext, heading: str) -> ToolResult:
     "The lines of one heading with all below it."
     note, node = do.find(context, heading, whole=True)
     return read_file(node.line, note.outline.text.count("\n", node.start, max(node.start, node.end - 1)) + 1, context, do.private,
-                     rest=False)
+                     rest=False, states=do.cache.default)
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #a695c5bf
 def state_meant(outline: Outline, node: Node, words: str) -> str | None:
@@ -58,7 +58,7 @@ def logged_like_others(outline: Outline, elsewhere: Callable[[], bool]) -> Any:
     return Logging(done="time" if dated else None)
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #aa30e449
-def todo_edit(editor: Editor, context: ToolContext, heading: str, state: str, note: str) -> list[FileEdit]:
+def todo_edit(editor: NoteEditor, context: ToolContext, heading: str, state: str, note: str) -> list[FileEdit]:
     "The edit that sets a state; \"done\" is the done state of the heading's own sequence, \"none\" takes the state away."
     from passepartout.outline.states import complete, set_state
     now, words, (opened, node) = moment(context), state.strip(), editor.find(context, heading)
@@ -82,7 +82,7 @@ def begins_again(outline: Outline, before: Node) -> str:
 PLANNED = {"scheduled": "Scheduled {} for", "deadline": "Set the deadline of {} to", "plain": "Set the date of {} to", "turns": "Moved all turns of {} to"}
 IN_TEXT = ("plain", "turns")
 
-def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str | None, kind: str, remove: bool, until: str = "") -> list[FileEdit]:
+def schedule_edit(editor: NoteEditor, context: ToolContext, heading: str, when: str | None, kind: str, remove: bool, until: str = "") -> list[FileEdit]:
     "The edit that plans a heading, or with `remove` takes its date away. Raises `RewriteError`."
     from passepartout.outline.planning import schedule, unschedule
     day, kind = read_when(when), kind.strip().lower()
@@ -99,7 +99,7 @@ def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str 
     return editor.change(context, heading, plan, said)
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #cb8ce1b9
-def line_edit(editor: Editor, context: ToolContext, heading: str, day: Any, until: str, kind: str = "plain") -> list[FileEdit] | None:
+def line_edit(editor: NoteEditor, context: ToolContext, heading: str, day: Any, until: str, kind: str = "plain") -> list[FileEdit] | None:
     "The edit that moves the date of the line of a list that `heading` names; `None` when it names none. Raises `RewriteError`."
     from passepartout.outline.planning import date_of_line, move_appointment
     note = open_note(context.resources["path"], editor.cache)
@@ -112,7 +112,7 @@ def line_edit(editor: Editor, context: ToolContext, heading: str, day: Any, unti
     return note.edit(text, f"{PLANNED[kind].replace('{}', named)} {str(day)[:16]}{until and f'-{until}'}")
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #b96e60c4
-def add_edit(editor: Editor, context: ToolContext, heading: str, title: str, kind: str, details: dict) -> list[FileEdit]:
+def add_edit(editor: NoteEditor, context: ToolContext, heading: str, title: str, kind: str, details: dict) -> list[FileEdit]:
     "The edit that adds a heading or task below `heading`, or to the file when that is empty."
     from passepartout.outline.insertions import insert_headline
     note, node = editor.find(context, heading, new=True)
@@ -121,7 +121,7 @@ def add_edit(editor: Editor, context: ToolContext, heading: str, title: str, kin
     return note.edit(after, f"Added “{title.strip()}” to {editor.name(note.outline, node)}")
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #a71ab62c
-def check_edit(editor: Editor, context: ToolContext, heading: str, item: str, done: bool, add: bool) -> list[FileEdit]:
+def check_edit(editor: NoteEditor, context: ToolContext, heading: str, item: str, done: bool, add: bool) -> list[FileEdit]:
     "The edit that checks an item off (or opens it again), or with `add` appends one; without a heading, in what stands before the first."
     from passepartout.outline.checkboxes import add_item, check
     if add:
@@ -131,14 +131,14 @@ def check_edit(editor: Editor, context: ToolContext, heading: str, item: str, do
     return editor.change(context, heading, lambda outline, node: check(outline, node, item, done, now=moment(context), seen=masked), said, whole=True)
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #d1a3a6dc
-def priority_edit(editor: Editor, context: ToolContext, heading: str, letter: str) -> list[FileEdit]:
+def priority_edit(editor: NoteEditor, context: ToolContext, heading: str, letter: str) -> list[FileEdit]:
     "The edit that gives a heading or task a priority, or with an empty one takes it away."
     from passepartout.outline.priorities import set_priority
     said = f"Gave {{}} the priority {letter.strip().upper()}" if letter.strip() else "Took the priority from {}"
     return editor.change(context, heading, lambda outline, node: set_priority(outline, node, letter), said)
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #db785a69
-def set_edit(editor: Editor, context: ToolContext, heading: str, name: str, value: str) -> list[FileEdit]:
+def set_edit(editor: NoteEditor, context: ToolContext, heading: str, name: str, value: str) -> list[FileEdit]:
     "The edit that sets a property of a heading, or of the whole file when the heading is empty. Raises `RewriteError`."
     note, node = editor.find(context, heading, whole=True)
     if name.strip().upper() == "ID" and (where := editor.other_with(note, node, value.strip())):
@@ -149,7 +149,7 @@ def set_edit(editor: Editor, context: ToolContext, heading: str, name: str, valu
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #643110fc
 _SPOKEN_OF = (("path", "heading"), ("target", "under"), ("archive", ""))
 
-def is_about_private(do: Editor, context: ToolContext, args: dict, error: PassepartoutError) -> bool:
+def is_about_private(do: NoteEditor, context: ToolContext, args: dict, error: PassepartoutError) -> bool:
     "Is one of the headings private that a call with `args` speaks of, or whose title stands in the `error` that came of it?"
     for file, heading in _SPOKEN_OF:
         try: outline = open_note(context.resources[file], do.cache, tuple(s + end for s in SUFFIXES for end in ("", "_archive")), new=True).outline
@@ -162,7 +162,7 @@ def is_about_private(do: Editor, context: ToolContext, args: dict, error: Passep
     return False
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #8340343a
-def with_label(do: Editor, body: Callable) -> Callable:
+def with_label(do: NoteEditor, body: Callable) -> Callable:
     "A body whose errors have the label of the notes that they are about."
     @wraps(body)
     def labelled(*, context: ToolContext, **args):
@@ -190,7 +190,7 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
                paths: Callable[[], Sequence[str]] = tuple) -> list[Tool]:
     """The tools that work on one heading of a note, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID;
     `dates_done()`: whether tasks elsewhere say when they were done; `paths()`: all files, among which a link by a bare name chooses."""
-    do = Editor(cache or NoteCache(), tuple(private_tags), holders, paths, dates_done)
+    do = NoteEditor(cache or NoteCache(), tuple(private_tags), holders, paths, dates_done)
     def add(path, heading, title, kind, body, tags, keyword, scheduled, deadline, first, context):
         return add_edit(do, context, heading, title, kind, {"body": body, "tags": tags or (), "keyword": keyword, "scheduled": scheduled,
                                                             "deadline": deadline, "first": first})

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/toolbelt/filesearch.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_PATTERN', 'WIDEST', 'MOST_SECONDS', 'MOST_FILES', 'SearchError', 'compiled', 'FileMatch', 'matches_in',
-           'worth_opening', 'Searched', 'not_seen', 'search_files']
+           'worth_opening', 'FileMatches', 'not_seen', 'search_files']
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #f60cfbbd
 import fnmatch
@@ -25,7 +25,7 @@ from ..oneline import shown
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
 from ..confinement.roots import PathRefused
-from .keyless import MOST_NEW, Looked, NotLooked
+from .keyless import MOST_NEW, KeylessTexts, NotLooked
 from ..tuples import NamedTuple
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #f2211a8b
@@ -65,13 +65,13 @@ class FileMatch(NamedTuple):
     private: bool = False
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #54d6748d
-def matches_in(file: OpenedPath, found: Any, most: int, private: Sequence[str] = (), looked: Looked | None = None,
+def matches_in(file: OpenedPath, found: Any, most: int, private: Sequence[str] = (), looked: KeylessTexts | None = None,
                left: list[int] | None = None) -> list[FileMatch]:
     "The first `most` lines of an opened file in which `found` matches, where it says no key. A file that is too large or no text has none. `left`: how much may be looked through for keys; without it, a file in which there is no match is not looked through. `NotLooked` when it could not be."
     try:
         text = decode(file.read_bytes(MOST_BYTES)).text
         if left is not None or found.search(text.encode("utf-8", "surrogatepass")):
-            if (keyless := (looked or Looked()).of(file, [MOST_NEW] if left is None else left)) is not None: text = keyless
+            if (keyless := (looked or KeylessTexts()).of(file, [MOST_NEW] if left is None else left)) is not None: text = keyless
     except (NotText, PathRefused, OSError): return []
     data, at, line, hits = text.encode("utf-8", "surrogatepass"), 0, 1, []
     while len(hits) < most and at < len(data) and (hit := found.search(data, at)):
@@ -131,7 +131,7 @@ def _said(argv: Sequence[str], folder: int, deadline: float) -> tuple[bytes] | N
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #2a60132b
 MOST_SECONDS, MOST_FILES = 10.0, 20_000
 
-class Searched(NamedTuple):
+class FileMatches(NamedTuple):
     "The matches, and why there may be more; empty when there are none."
     matches: tuple[FileMatch, ...]
     cut: str = ""
@@ -144,13 +144,13 @@ def not_seen(names: Sequence[str]) -> str:
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #9aca45d8
 def search_files(folder: OpenedPath, pattern: str, *, regex: bool = False, case: bool = False, files: str = "", most: int = 50,
-                 private: Sequence[str] = (), scout: bool = True, seconds: float = MOST_SECONDS, looked: Looked | None = None) -> Searched:
+                 private: Sequence[str] = (), scout: bool = True, seconds: float = MOST_SECONDS, looked: KeylessTexts | None = None) -> FileMatches:
     "Lines in text files below an opened folder (or in one file). `files` is a pattern for names, as *.py; `scout=False` does without ripgrep. `SearchError` when the pattern is none."
     found, wanted, hits, unseen, deadline = compiled(pattern, regex, case), _named(files), [], [], time.monotonic() + seconds
-    names, looked, left = worth_opening(folder, pattern, case, time.monotonic() + seconds / 2) if scout and not regex else None, looked or Looked(), [MOST_NEW]
-    def told(why: str) -> Searched:
+    names, looked, left = worth_opening(folder, pattern, case, time.monotonic() + seconds / 2) if scout and not regex else None, looked or KeylessTexts(), [MOST_NEW]
+    def told(why: str) -> FileMatches:
         looked.keep()
-        return Searched(tuple(hits[:most]), " ".join(filter(None, (why, not_seen(unseen)))))
+        return FileMatches(tuple(hits[:most]), " ".join(filter(None, (why, not_seen(unseen)))))
     for count, file in enumerate(folder.walk(max_files=MOST_FILES + 1) if names is None else _opened(folder, names)):
         if time.monotonic() > deadline:
             return told(f"The search was ended after {seconds:g} seconds; name a folder further down.")

@@ -16,7 +16,7 @@ from ..edits import FileEdit
 from .addressing import alike
 from .editor import Note
 from .filesearch import SearchError, search_files
-from .keyless import Looked, masked, without_keys
+from .keyless import KeylessTexts, masked, without_keys
 from ..notes import MOST_BYTES, NotText, decode, parse_note
 from ..outline.privacy import as_note, is_private, mentions_private
 from .notesource import notes_label
@@ -136,7 +136,7 @@ def list_folder(deep: bool, context: ToolContext) -> ToolResult:
 MOST_LINES = 200
 
 def search_text(pattern: str, regex: bool, case: bool, files: str, limit: int, context: ToolContext, private: Sequence[str],
-                looked: Looked | None = None) -> ToolResult:
+                looked: KeylessTexts | None = None) -> ToolResult:
     "The lines below the opened folder in which `pattern` is found. `SearchError` when it cannot be searched for."
     if not 1 <= limit <= MOST_LINES: raise SearchError(f"The limit is between 1 and {MOST_LINES}.")
     folder = context.resources["folder"]
@@ -149,9 +149,9 @@ def search_text(pattern: str, regex: bool, case: bool, files: str, limit: int, c
 # %% ../../nbs/toolbelt/12f_filetools.ipynb #b2bbc970
 PATH = Parameter("path", "string", "which file", kind="path", access="write")
 
-def file_tools(private_tags: Sequence[str] = ("@personal", "@private"), looked: Looked | None = None) -> list[Tool]:
+def file_tools(private_tags: Sequence[str] = ("@personal", "@private"), looked: KeylessTexts | None = None) -> list[Tool]:
     "The tools on files, for registering. `private_tags`: what makes a result of a search private. `looked`: what is known of keys in files."
-    looked = looked or Looked()                               # which files hold keys, from one search to the next
+    looked = looked or KeylessTexts()                               # which files hold keys, from one search to the next
     def write(path, text, context): return write_edit(text, context)
     def replace(path, old, new, every, context): return replace_edit(old, new, every, context)
     def names(folder, deep, context): return list_folder(deep, context)

@@ -22,7 +22,7 @@ from ..lazy import Regex
 from ..oneline import cut
 from ..notes import MOST_BYTES, decode, parse_note, plain_texts
 from .notesource import ReadNotes, NoteSource, notes_label
-from ..org import Node, Outline, shown_tags
+from ..org import Keywords, Node, Outline, shown_tags
 from ..outline.privacy import is_private
 from ..outline.properties import UNSAID, said_of
 from ..confinement.resources import resolve
@@ -67,11 +67,11 @@ def say_asked(query: str, total: int) -> str:
     return f"section matches “{query}”" if total == 1 else f"sections match “{query}”"
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #8cc9be5e
-def passage(hit: Hit, context: ToolContext, most: int = 12, private: Sequence[str] = ()) -> list[str]:
+def passage(hit: Hit, context: ToolContext, private: Sequence[str] = (), states: Keywords = Keywords(), most: int = 12) -> list[str]:
     "At most `most` lines of the section of a hit, with the line that fits best among them. Of a note that begins with a heading, the lines below that, unless it is private."
     try:
         with resolve([context.resources["folder"].root], hit.file, "read") as file: text = decode(file.read_bytes(MOST_BYTES)).text
-        outline = parse_note(text, hit.file)
+        outline = parse_note(text, hit.file, default=states)
     except (PassepartoutError, OSError): return []
     node = next((n for n in outline.nodes if n.line == hit.line and bool(n.index) == bool(hit.path)), None)
     if node is None: return []
@@ -166,7 +166,7 @@ def org_find(query: str, limit: int, context: ToolContext, source: NoteSource, p
     if quoted and word:
         having, nowhere, by_private = having_word(notes, word, found, today, private)
         secret, told = secret or by_private, told + f"No note has the word “{word}”; longer ones begin with it.\n" * nowhere
-    passages = [passage(hit, context, private=private) if not word or (hit.file, hit.line) in having else [] for hit in quoted]
+    passages = [passage(hit, context, private, source.cache.default) if not word or (hit.file, hit.line) in having else [] for hit in quoted]
     nothing = not found.hits or bool(told)
     remarks = [source.doubts(notes, today, nothing), plain_texts(context.resources["folder"], query) if nothing else ""]
     text = told + say_found(asked, found, "\n".join(filter(None, remarks)), passages)

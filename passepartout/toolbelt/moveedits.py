@@ -11,7 +11,7 @@ __all__ = ['guessed_letters', 'lies_beside', 'refile_edit', 'full_name', 'archiv
 import os
 from collections.abc import Callable
 
-from .editor import Editor, Note, moment, open_note
+from .editor import NoteEditor, Note, moment, open_note
 from ..edits import FileEdit
 from ..notes import SUFFIXES
 from ..confinement.openedpath import OpenedPath
@@ -31,7 +31,7 @@ def lies_beside(note: Note) -> Callable[[str], bool]:
     return lambda path: not path.startswith("../") and os.path.isfile(os.path.join(note.file.root.path, path))
 
 # %% ../../nbs/toolbelt/12be_moveedits.ipynb #611b6fbe
-def refile_edit(editor: Editor, context: ToolContext, heading: str, under: str) -> list[FileEdit]:
+def refile_edit(editor: NoteEditor, context: ToolContext, heading: str, under: str) -> list[FileEdit]:
     "The edits that move a heading below another one, or to the end of a file."
     from passepartout.outline.moves import refile, refile_to
     from passepartout.outline.renames import led_from
@@ -51,7 +51,7 @@ def full_name(file: OpenedPath) -> str:
     return "~" + path[len(home):] if home and path.startswith(home + "/") else path
 
 # %% ../../nbs/toolbelt/12be_moveedits.ipynb #79fe3256
-def archive_edit(editor: Editor, context: ToolContext, heading: str) -> list[FileEdit]:
+def archive_edit(editor: NoteEditor, context: ToolContext, heading: str) -> list[FileEdit]:
     "The edits that move a heading to the archive beside its file. Raises `RewriteError`."
     from passepartout.outline.moves import archive, archive_name
     note, node = editor.find(context, heading)
@@ -68,7 +68,7 @@ def archive_edit(editor: Editor, context: ToolContext, heading: str) -> list[Fil
 # %% ../../nbs/toolbelt/12be_moveedits.ipynb #426b7a93
 _IN_LINKS = frozenset('[]|#^\\<>"*?')
 
-def rename_edit(editor: Editor, context: ToolContext) -> list[FileEdit]:
+def rename_edit(editor: NoteEditor, context: ToolContext) -> list[FileEdit]:
     "The edits that give a note another name and lead the links in other notes to it. Raises `RewriteError`."
     from passepartout.outline.renames import relinked
     note, file = open_note(context.resources["path"], editor.cache), context.resources["target"]

@@ -30,7 +30,7 @@ from ..indexing.index import Index
 from ..labels import FREE, SURE
 from ..notes import MOST_BYTES, SUFFIXES, NoteCache, NotText, decode, parse_note
 from .notesource import NoteSource, notes_label
-from ..org import Node, Outline
+from ..org import Keywords, Node, Outline
 from ..outline.privacy import as_note, is_private
 from ..search import Hit
 from .declarations import ADDS, READS
@@ -52,7 +52,8 @@ def named_elsewhere(name: str, file: OpenedPath) -> None:
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #b8ce8ccf
 def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | None, body: str, context: ToolContext,
-                repeat: str = "", until: str = "", begun: Callable[[str, datetime], str] = lambda path, now: "") -> FileEdit:
+                repeat: str = "", until: str = "", begun: Callable[[str, datetime], str] = lambda path, now: "",
+                states: Keywords = Keywords()) -> FileEdit:
     "The edit that adds a note or task to the opened file, which may not exist yet and then begins as `begun` says. Raises `CaptureError`."
     file, begin, due = context.resources["file"], read_when(scheduled), read_when(deadline)
     if not file.display.lower().endswith(SUFFIXES):
@@ -60,7 +61,7 @@ def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | No
     before = None if file.kind == "missing" else file.read_bytes(MOST_BYTES)
     start = begun(file.relative, this_moment(context)).encode() if before is None and file.relative == file.display else before or b""
     after = append_headline(start, title, file=file.display, kind=kind, scheduled=begin, deadline=due, body=body,
-                            repeat=repeat, until=read_clock(until))
+                            repeat=repeat, until=read_clock(until), default=states)
     named, tags = tags_of(clean_title(title)) if file.display.lower().endswith(".org") else (clean_title(title), ())
     summary = f"Added the {kind} “{named}” to {file.display}"
     if before is None: summary += " (a new file, begun with its template)" if start else " (a new file)"
@@ -101,7 +102,8 @@ def headings_in(outline: Outline, start: int, last: int) -> Sequence[Node]:
     return outline.nodes[bisect_right(begins, start) - 1:bisect_right(begins, last)]
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #7a286a1f
-def read_file(start: int, lines: int, context: ToolContext, private: Sequence[str], rest: bool = True, column: int = 1) -> ToolResult:
+def read_file(start: int, lines: int, context: ToolContext, private: Sequence[str], rest: bool = True, column: int = 1,
+              states: Keywords = Keywords()) -> ToolResult:
     "`lines` lines of the opened file, from number `start` on, the first from its `column`. How to read on is told for the `rest` of the file, or only for what was asked for. Raises `PassepartoutError`."
     file = context.resources["path"]
     try: text = decode(file.read_bytes(MOST_BYTES)).text
@@ -113,7 +115,7 @@ def read_file(start: int, lines: int, context: ToolContext, private: Sequence[st
         nothing = f"{file.display} has {total} lines; there is no line {start}." if total else f"{file.display} is empty."
         return ToolResult(nothing, [], notes_label([file.display], False))
     shown = cut_lines(every[:total], start, min(max(1, lines), MOST_LINES), column)
-    last, outline = start + len(shown) - 1, parse_note(text, as_note(file.display))
+    last, outline = start + len(shown) - 1, parse_note(text, as_note(file.display), default=states)
     nodes = headings_in(outline, start, last)
     path = outline.path(nodes[0])
     where = " › ".join(path[:-1] if nodes[0].line == start else path)                # its own title stands in the first line
@@ -176,8 +178,9 @@ def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_ta
         return source.answered(lambda source: org_view(view, context, source, private_tags, group, start, end, question))
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):
         if file != inbox: named_elsewhere(file, context.resources["file"])
-        return org_capture(title, kind, scheduled, deadline, body, context, repeat, until, begun)
-    def read_body(path, start, lines, context, column=None): return read_file(start, lines, context, private_tags, column=column or 1)
+        return org_capture(title, kind, scheduled, deadline, body, context, repeat, until, begun, source.cache.default)
+    def read_body(path, start, lines, context, column=None):
+        return read_file(start, lines, context, private_tags, column=column or 1, states=source.cache.default)
     takes = [replace(each, default=inbox) if each.name == "file" else each for each in CAPTURE_TAKES]
     return [Tool("org-find", "Find sections in the notes that hold all of these words, best first", FIND_TAKES, find_body, effects=READS,
                  returns=HITS), Tool("org-agenda", "List what is due, planned or on from one day to another, or open tasks in another view",

@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from ..labels import FREE, SURE
 from ..confinement.roots import Root
 from ..shell.sandbox import find_bubblewrap
-from .keyless import Looked
+from .keyless import KeylessTexts
 from ..tools import Parameter, Tool, ToolContext, ToolError, ToolResult
 
 # %% ../../nbs/toolbelt/12d_shelltool.ipynb #4c4ef9bc
 MOST_SECONDS = 600
 
 def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), private_tags: Sequence[str] = ("@personal", "@private"),
-               looked: Looked | None = None) -> Tool:
+               looked: KeylessTexts | None = None) -> Tool:
     "The tool `shell` for commands in `roots`. `hidden` are folders that no command may see; `private_tags` make the output private of what can read notes under them. `looked`: what is known of keys in files."
-    looked = looked or Looked()                               # what is remembered of the notes from one command to the next
+    looked = looked or KeylessTexts()                               # what is remembered of the notes from one command to the next
     async def body(command: str, timeout: int, context: ToolContext) -> ToolResult:
         if not 1 <= timeout <= MOST_SECONDS:
             raise ToolError(f"The time for a command is between 1 and {MOST_SECONDS} seconds, not {timeout}.")

@@ -21,7 +21,7 @@ from ..jobs import Beat, Job
 from ..outline.links import LinkTargets, NoteLink, all_links
 from ..outline.privacy import is_private
 from ..messages import Label
-from ..notes import NoteCache, is_template, read_notes
+from ..notes import NoteCache, is_template, read_notes, told_keywords
 from ..org import Node, Outline
 from ..records import record
 from ..confinement.resources import resolve
@@ -130,7 +130,8 @@ def report(weeds: Sequence[Weed], most: int = 6) -> str:
 def look_around(agent: Any, today: date, check: Callable[[], None] = lambda: None) -> list[Weed]:
     "All weeds in the notes of an agent."
     private = agent.settings.privacy_filter_tags
-    with resolve(agent.roots[:1], ".", "tree") as folder: notes = read_notes(folder, NoteCache()).outlines
+    cache = NoteCache(default=told_keywords(agent.settings))
+    with resolve(agent.roots[:1], ".", "tree") as folder: notes = read_notes(folder, cache).outlines
     check()
     def exists(path: str) -> bool:
         try: resolve(agent.roots[:1], path, "read").close()

@@ -19,7 +19,7 @@ from ..amounts import counted
 from ..capture import INBOX, UNWANTED, inbox_among
 from ..jobs import Beat, Job
 from ..messages import MODEL, NETWORK, NOTES, Label
-from ..notes import NoteCache, read_notes
+from ..notes import NoteCache, read_notes, told_keywords
 from ..oneline import short_line
 from ..org import Outline
 from ..outline.privacy import is_private
@@ -117,7 +117,7 @@ def write_up(beat: Beat) -> None:
     agent, private = beat.agent, beat.agent.settings.privacy_filter_tags
     said, last = exchanges_since(agent.journal, beat.kept.get("seq", 0)) if "seq" in beat.kept else since_yesterday(beat)
     with resolve(agent.roots[:1], ".", "tree") as folder:
-        outlines = read_notes(folder, NoteCache()).outlines
+        outlines = read_notes(folder, NoteCache(default=told_keywords(agent.settings))).outlines
     found, digests = marked_headings(outlines, beat.kept.get("marked", ()), private)
     inbox = inbox_among(outline.file for outline in outlines)
     day = datetime.fromtimestamp(beat.now).date().isoformat()

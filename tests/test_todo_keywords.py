@@ -1,0 +1,99 @@
+"States of tasks that the settings name: one reading of the notes in the index, in lists, in edits, in requests and for the doctor; a file keeps the last word."
+import asyncio
+
+import pytest
+
+import test_cli
+from passepartout.agent import Agent
+from passepartout.settings import load_settings
+
+forks, home = test_cli.forks, test_cli.home         # fixtures
+
+STATES = "TODO WAITING | DONE CANCELLED"
+NOTES = {"house.org": "* WAITING tell Pohl about the slate\n* TODO gutters\nSCHEDULED: <2026-11-19 Thu>\n* CANCELLED solar\n",
+         "own.org": "#+TODO: WANT | READ\n* WANT Solaris\n* WAITING rooms\n",
+         "inbox.org": ""}
+
+
+def play(folder, states, *lines, notes=NOTES):
+    "What is answered to each of `lines` where the settings name these states, what stands in each file afterwards, and what was told at the beginning."
+    memex = folder / "memex"
+    if not memex.exists():
+        memex.mkdir()
+        for name, text in notes.items(): (memex / name).write_text(text)
+
+    async def run():
+        given = {"memex_dir": memex, "state_dir": folder / "state", "cache_dir": folder / "cache", "today": "2026-11-19"}
+        if isinstance(states, tuple): settings = load_settings(given, environ={"HOME": str(folder), "PASSEPARTOUT_TODO_KEYWORDS": states[1]})
+        else: settings = load_settings(given | ({} if states is None else {"todo_keywords": states}), environ={"HOME": str(folder)})
+        agent = await Agent.boot(settings)
+        try: return [str(await agent.handle(line, session="s")) for line in lines], agent.settings.warnings
+        finally: await agent.close()
+    answers, warnings = asyncio.run(run())
+    return answers, {path.name: path.read_text() for path in sorted(memex.iterdir())}, warnings
+
+
+def test_a_state_of_the_settings_is_a_state_in_lists_in_searches_and_in_edits(tmp_path):
+    (waiting, found, marked, started), files, _ = play(tmp_path, STATES, "what am I waiting for?", "find todo:CANCELLED", "mark the gutters as waiting", "done tell Pohl")
+    assert "tell Pohl" in waiting and "gutters" not in waiting
+    assert "solar" in found and "Pohl" not in found
+    assert "* WAITING gutters\n" in files["house.org"], marked
+    assert "* DONE tell Pohl about the slate\n" in files["house.org"], started
+
+
+def test_without_the_setting_the_same_words_are_words_of_a_title(tmp_path):
+    (waiting, marked), files, _ = play(tmp_path, None, "what am I waiting for?", "mark the gutters as waiting")
+    assert "tell Pohl" not in waiting and "* TODO gutters\n" in files["house.org"]
+    assert "has the states TODO, DONE" in marked
+
+
+def test_a_file_with_states_of_its_own_keeps_the_last_word(tmp_path):
+    (rooms, refused), files, _ = play(tmp_path, STATES, "find todo:WAITING", "mark Solaris as cancelled")
+    assert "rooms" not in rooms and "Pohl" in rooms
+    assert "* WANT Solaris\n" in files["own.org"] and "WANT, READ" in refused
+
+
+def test_another_setting_has_the_notes_read_again_and_the_old_one_finds_its_own_reading(tmp_path):
+    for states, there in ((None, False), (STATES, True), (None, False), ("OPEN WAITING | SHUT", True)):
+        (answer,), _, _ = play(tmp_path, states, "find todo:WAITING")
+        assert ("Pohl" in answer) is there, (states, answer)
+
+
+def test_a_new_task_begins_in_the_first_state_of_the_setting(tmp_path):
+    _, files, _ = play(tmp_path, "NEXT WAITING | DONE", "todo: slates for the shed", "todo in own.org: Roadside Picnic")
+    assert files["inbox.org"] == "* NEXT slates for the shed\n"
+    assert files["own.org"].endswith("* WANT Roadside Picnic\n")
+
+
+@pytest.mark.parametrize("garbage", ["TODO", "| DONE", "TODO |", "TODO TODO | DONE", "TODO, WAITING | DONE", "TODO | DONE | GONE", "TODO WAITING(w@/!) | DONE", "* | #", "TODO | COMMENT:"])
+def test_garbage_gives_the_default_and_a_warning(tmp_path, garbage):
+    (answer,), files, warnings = play(tmp_path, ("environ", garbage), "done gutters")
+    assert "* DONE gutters\n" in files["house.org"]
+    assert [each for each in warnings if "todo_keywords" in each and "It stays at TODO | DONE." in each], warnings
+
+
+async def test_an_index_that_fails_leaves_the_states_as_they_are(tmp_path):
+    "What is read in place of the index, and what the doctor looks through, is read with the same states."
+    from passepartout.confinement.resources import Root
+    from passepartout.terminal.shelf import Shelf, open_index
+    (tmp_path / "memex").mkdir()
+    for name, text in NOTES.items(): (tmp_path / "memex" / name).write_text(text)
+    settings = load_settings({"memex_dir": tmp_path / "memex", **{f"{kind}_dir": tmp_path / kind for kind in ("state", "cache", "config")}, "todo_keywords": STATES}, environ={})
+    root = Root(settings.memex_dir)
+    shelf = Shelf(settings, root)
+    shelf.read_instead()
+    groups, _ = shelf.notes.view("waiting", shelf.today)
+    assert [each.title for items in groups.values() for each in items] == ["tell Pohl about the slate"]
+    assert shelf.index.default.states == open_index(settings, root).default.states == {"TODO": False, "WAITING": False, "DONE": True, "CANCELLED": True}
+    shelf.close(); root.close()
+
+
+def test_the_commands_read_the_notes_as_the_agent_does(home):
+    for name, text in NOTES.items(): (home.memex / name).write_text(text)
+    states = {"PASSEPARTOUT_TODO_KEYWORDS": STATES}
+    run = lambda *args: home(*args, "--memex", home.memex, "--today", "2026-11-19", env=states)
+    assert "tell Pohl about the slate" in run("agenda", "--view", "waiting").stdout
+    assert run("todo", "gutters", "WAITING").returncode == 0 and "* WAITING gutters\n" in (home.memex / "house.org").read_text()
+    assert run("show", "gutters").stdout.startswith("* WAITING gutters\n") and run("todo", "Solaris", "WAITING").returncode != 0
+    told = home("doctor", "--memex", home.memex, "--json", env={"PASSEPARTOUT_TODO_KEYWORDS": "TODO"}).stdout
+    assert "todo_keywords = 'TODO' is not a line of states" in told
