@@ -46,7 +46,7 @@ def statements(script: str) -> Iterator[str]:
 def make_private(path: Path) -> None:
     "Make the file of a database, for its owner alone, if there is none. `OSError` for a link in its place, and for one that may not be read and written."
     try: os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    except FileExistsError: pass
+    except FileExistsError: pass          # it is looked at below
     if path.is_symlink(): raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if not os.access(path, os.R_OK | os.W_OK): raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 

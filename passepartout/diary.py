@@ -193,9 +193,9 @@ class Diary(Claims):
         found = self.rows(f"SELECT * FROM news WHERE text <> ''{' AND seen IS NULL' if unseen else ''} ORDER BY id DESC LIMIT ?", most)
         return [News(*row[:5], bool(row[5]), *row[6:]) for row in reversed(found)]
 
-    def unsent(self, most: int = 20) -> list[News]:
+    def unsent(self) -> list[News]:
         "What a gateway has not passed on and nobody has read, oldest first."
-        return [each for each in self.news(most=most) if each.sent is None]
+        return [each for each in self.news(most=20) if each.sent is None]
 
     def mark(self, column: str, *ids: int) -> None:
         "Note in the `column` `seen` or `sent` that the news of these `ids` were, unless they had been before. `ValueError` for another column."

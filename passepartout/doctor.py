@@ -51,12 +51,12 @@ def check_rules(patient: Patient) -> Iterator[Any]:
 # %% ../nbs/19c_doctor.ipynb #5face48c
 PATIENCE = 8.0                      # seconds
 
-async def ask_providers(agent: Any, patience: float = PATIENCE) -> list[Any]:
+async def ask_providers(agent: Any) -> list[Any]:
     "A fact or a finding for each provider of the cascade that is asked over a network."
     async def one(name: str, check: Any) -> Any:
         try:
-            async with asyncio.timeout(patience): return await check()
-        except TimeoutError: why = f"no answer within {patience:g} s"
+            async with asyncio.timeout(PATIENCE): return await check()
+        except TimeoutError: why = f"no answer within {PATIENCE:g} s"
         except Exception as error: why = getattr(error, "message", None) or type(error).__name__
         return Finding(f"The provider {name} cannot be used now: {why.rstrip('.')}{'' if why.endswith('?') else '.'}",
                        "The cascade goes on without it; private notes never go to a provider elsewhere.",

@@ -51,7 +51,7 @@ def _straight(place: str) -> str:
     host, slash, path = place.partition("/")
     name, at, domain = host.rpartition("@")
     try: domain = domain.encode("ascii").decode("idna") if "xn--" in domain else domain
-    except UnicodeError: pass
+    except UnicodeError: pass          # no domain: it stays as it was written
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..": del parts[-1:]

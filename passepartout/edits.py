@@ -237,7 +237,7 @@ def _conflict(edit: FileEdit, folder: int, kept: str | None = None) -> EditConfl
     "The error that says what stands there now."
     name, now = edit.resource.display, None
     try: fd = os.open(edit.resource.name, READ, dir_fd=folder)
-    except OSError: pass
+    except OSError: pass          # nothing has that name
     else:
         if stat.S_ISREG(os.fstat(fd).st_mode): now = _bytes(fd)
         os.close(fd)

@@ -55,7 +55,7 @@ def decode(data: bytes) -> Decoded:
             except UnicodeDecodeError: raise NotText(f"it begins as {encoding.upper()} and is damaged further on") from None
     if b"\0" in data: raise NotText("it holds NUL bytes, so it is not text")
     try: return Decoded(data.decode())
-    except UnicodeDecodeError: pass
+    except UnicodeDecodeError: pass          # eight-bit text, perhaps
     if len(data) - len(data.translate(None, CONTROLS)) > len(data) // 100: raise NotText("it holds control bytes, so it is not text")
     return Decoded(data.decode("latin-1"), "latin-1", b"", False)
 

@@ -64,7 +64,8 @@ def output(out: dict, as_is: bool) -> str:
     if "image/svg+xml" in data: return joined(data["image/svg+xml"])
     if "text/html" in data: return joined(data["text/html"])
     text = re.sub(r"\x1b\[[0-9;]*m", "", joined(out.get("text") or data.get("text/plain", "") or "\n".join(out.get("traceback", []))))
-    return text if as_is or not text.strip() else fenced(text, "{ .text .output }")
+    kind = "console" if text.startswith("$ ") else "text"          # what a command printed is broken at the edge: a sentence in it is one line
+    return text if as_is or not text.strip() else fenced(text, f"{{ .{kind} .output }}")
 
 
 # Code stands on the page and not in its search: it is two thirds of all text, and a reader would wait for it. A function is found by its heading, its signature and its prose.

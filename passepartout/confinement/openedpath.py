@@ -201,7 +201,7 @@ def _taken(top: OpenedPath, fd: int | None, relative: str, note: Callable) -> Op
     try:
         if kind_of(top.root, relative, info) == "file":
             return OpenedPath(top.root, relative, "file", "read", fd, info=info, prefix=top.prefix)
-    except PathRefused: pass
+    except PathRefused: pass          # told below
     os.close(fd)
     note(relative, "has a second name elsewhere" if stat.S_ISREG(info.st_mode) else ODD)
     return None

@@ -69,7 +69,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if why := not_only_ours(path.parent): raise IndexFailed(f"The index of the notes is not used. {why}")
         try: os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        except FileExistsError: pass
+        except FileExistsError: pass          # it is looked at next
         check_beside(path)
     db = sqlite3.connect(":memory:" if path is None else path, timeout=5.0, isolation_level=None, check_same_thread=False)
     if not db.execute("PRAGMA auto_vacuum").fetchone()[0]: db.execute("PRAGMA auto_vacuum = INCREMENTAL")

@@ -103,7 +103,7 @@ class Trees(Folders):
         while True:
             above, missing = folder, folder
             try: return bool(self.watch(folder))
-            except (FileNotFoundError, NotADirectoryError): pass
+            except (FileNotFoundError, NotADirectoryError): pass          # what is above it is watched
             while above != os.path.dirname(above):
                 above, missing = os.path.dirname(above), above
                 try: self.watch(above, ARRIVALS); break

@@ -94,7 +94,7 @@ class EmbeddingProcess:
         process.kill()
         for pipe in (process.stdin, process.stdout):
             try: pipe.close()
-            except OSError: pass
+            except OSError: pass          # its other end is closed
         process.wait()
 
 # %% ../../nbs/indexing/08qa_lent.ipynb #66193619

@@ -138,7 +138,7 @@ def named_days(text: str, today: date) -> tuple[int, int]:
             first = date.fromisoformat(word + "-01")
             return first.toordinal(), (first + timedelta(31)).replace(day=1).toordinal() - 1
         if re.fullmatch(r"\d{4}-\d\d-\d\d", word): return (day := date.fromisoformat(word).toordinal()), day
-    except (ValueError, OverflowError): pass
+    except (ValueError, OverflowError): pass          # told below
     raise QueryError(f"{text[:40]!r} is not a date: write 2026-11-20, 2026-11, today, friday, week or +7d, with < or > in front or .. "
                      "between two of them.")
 

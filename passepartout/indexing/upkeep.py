@@ -34,7 +34,7 @@ class IndexThreads:
         "Run `work` in a thread that does not keep the process alive; a failure is a line in the log."
         def guarded():
             try: work()
-            except ReadingEnded: pass
+            except ReadingEnded: pass          # no failure: the agent is being closed
             except Exception as error: self.log(f"INDEX: {getattr(error, 'message', error)}")
         thread = threading.Thread(target=guarded, name=f"passepartout-{name}", daemon=True)
         self.threads = [each for each in self.threads if each.is_alive()] + [thread]

@@ -134,7 +134,7 @@ def reordered(make: Callable[..., Meaning], *numbers) -> Meaning:
         dates = [numbers[at:at + 3] for at in range(0, len(numbers), 3)]
         if any(isinstance(year, int) and not 32 <= year for year in (each[order[0]] for each in dates)): continue
         try: return make(*[each[place] for each in dates for place in order])
-        except (ValueError, TypeError): pass
+        except (ValueError, TypeError): pass          # another order may fit
     raise ValueError("no date in any order")
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #8eed85f2

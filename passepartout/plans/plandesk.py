@@ -114,7 +114,7 @@ def as_typed(kind: str, text: str) -> Any:
     if kind in ("integer", "number", "any"):
         for read in (int, float):
             try: return read(text)
-            except ValueError: pass
+            except ValueError: pass          # not a number of this kind
     return {"yes": True, "no": False, "true": True, "false": False}.get(text.lower(), text) if kind == "boolean" else text
 
 # %% ../../nbs/plans/17de_plandesk.ipynb #b9246e55

@@ -76,7 +76,7 @@ class GgufProcess:
     def hear(self) -> dict:
         "What it says next. `BackendFailure` when it says nothing any more."
         try: return json.loads(self.process.stdout.readline())
-        except (OSError, ValueError): pass
+        except (OSError, ValueError): pass          # why, is asked below
         with suppress(subprocess.TimeoutExpired): self.process.wait(WAITED)
         code = self.process.returncode
         died = f"signal {-code}" if (code or 0) < 0 else f"exit status {code}"

@@ -255,7 +255,7 @@ def _week_number(number: int, today: date, year: tuple[str, ...]) -> tuple[date,
     firsts = []
     for each in (int(year[0]),) if year else (today.year, today.year - 1, today.year + 1):
         try: firsts.append(date.fromisocalendar(each, number, 1))
-        except (ValueError, OverflowError): pass
+        except (ValueError, OverflowError): pass          # a year without such a week
     if not firsts: raise NoSuchDate(f"There is no week {number} in {year[0] if year else today.year}.")
     first = min(firsts, key=lambda day: abs((day - today).days + 3))
     return first, shifted(first, 6, "day")

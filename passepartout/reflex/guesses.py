@@ -223,7 +223,7 @@ def suggestion(request: Request) -> str | None:
     fix = lambda w: w.replace(core, right, 1) if (core := w.strip("?!.,:'\"")) and (right := _corrected(core.lower())) != core.lower() else w
     try:
         if meant := stated(request): return meant
-    except NoSuchDate: pass
+    except NoSuchDate: pass          # the date may be the slip
     asks = None
     for words in ([fix(raw[0])] + raw[1:], [fix(w) for w in raw]):
         if words == raw or [w.lower() for w in words] == [w.lower() for w in raw]: continue

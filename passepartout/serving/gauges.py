@@ -53,7 +53,7 @@ class LogLines:
         told, self.left_out = {"left_out": self.left_out or None}, 0
         head = f"<{_LEVELS[level]}>" if self.bare else "" if self.as_json else f"{datetime.now():%Y-%m-%dT%H:%M:%S} "
         try: print(head + (json_line if self.as_json else log_line)(event, level, **facts, **told), file=self.stream, flush=True)
-        except (OSError, ValueError): pass
+        except (OSError, ValueError): pass          # a log that nobody reads ends nothing
 
 # %% ../../nbs/serving/19d_gauges.ipynb #c0197223
 METRICS = {"connections_total": "Connections that were accepted, by way in.", "refused_total": "What was turned away, by reason.", "frames_total": "Messages that were read.",

@@ -154,7 +154,7 @@ class Door(Receiving):
             while (message := await guest.next()) is not None: self.take(guest, message)
             await asyncio.gather(*guest.asked.values(), return_exceptions=True)          # it has said all it had to say, and still listens
         except FramingError as error: self.misframed(guest, error)
-        except OSError: pass
+        except OSError: pass          # it hung up
         if guest.gone: self.log("dropped", "warning", guest=guest.number, via=guest.via, pid=guest.pid, why=guest.gone)
 
     def misframed(self, guest: Guest, error: FramingError) -> None:

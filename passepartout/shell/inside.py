@@ -169,7 +169,7 @@ def others(alone: bool) -> list[int]:
         try:
             with open(f"/proc/{name}/stat", "rb") as file: fields = file.read().rpartition(b")")[2].split()
             if fields[0] != b"Z": parents[int(name)] = int(fields[1])
-        except OSError: pass
+        except OSError: pass          # it has ended meanwhile
     if alone: return [pid for pid in parents if pid != 1]
     ours, more = {mine}, True
     while more: more = {pid for pid, parent in parents.items() if parent in ours and pid not in ours}; ours |= more
@@ -183,7 +183,7 @@ def memory_of(pids: list[int]) -> int:
         try:
             with open(f"/proc/{pid}/statm", "rb") as file: _, resident, shared = map(int, file.read().split()[:3])
             total += max(0, resident - shared)
-        except (OSError, ValueError): pass
+        except (OSError, ValueError): pass          # it has ended meanwhile
     return total * resource.getpagesize()
 
 # %% ../../nbs/shell/inside.ipynb #19c8ec4b
@@ -272,7 +272,7 @@ def builtin(stage: Stage, command: list, table: dict) -> int:
 def complain(table: dict, text: str, status: int) -> int:
     "A line for the errors, and the status to go on with."
     try: say(table, 2, text + "\n")
-    except OSError: pass
+    except OSError: pass          # the errors go where nobody reads
     return status
 
 # %% ../../nbs/shell/inside.ipynb #7410b8c1
@@ -288,7 +288,7 @@ def forked(stage: Stage, command: list, table: dict) -> int:
         for name in os.listdir("/proc/self/fd"):
             if int(name) > 2 and int(name) not in keep:
                 try: os.close(int(name))
-                except OSError: pass
+                except OSError: pass          # that of the list itself
         status = builtin(stage, command, table)
     finally: os._exit(status)
 
@@ -464,7 +464,7 @@ def wait(stage: Stage, pids: list[int]) -> dict[int, int]:
         for fd, _ in stage.poller.poll(100):
             if fd == stage.control.fileno(): raise ScriptEnded("agent")
             try: os.read(stage.wake, 4096)
-            except BlockingIOError: pass
+            except BlockingIOError: pass          # emptied already
         for pid, waited in reaped():
             left.discard(pid); statuses[pid] = status_of(waited)
         if time.monotonic() - stage.looked > 0.1: census(stage)
@@ -493,7 +493,7 @@ def sweep(stage: Stage, seconds: float = 3.0) -> None:
     while not childless() and time.monotonic() < give_up:
         for pid in others(stage.alone):
             try: os.kill(pid, signal.SIGKILL)
-            except OSError: pass
+            except OSError: pass          # it has ended meanwhile
         time.sleep(0.002)
 
 # %% ../../nbs/shell/inside.ipynb #5ccb2b2a
@@ -578,7 +578,7 @@ def main(control: int) -> None:
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2 and int(name) != control:
             try: os.close(int(name))
-            except OSError: pass
+            except OSError: pass          # that of the list itself
     set_limits(job["limits"])
     os.umask(0o022)
     if not job["limits"].get("alone"): adopt_orphans()
@@ -593,7 +593,7 @@ def main(control: int) -> None:
     try:
         if job.get("passing"): report["left"] = left_behind(*job["passing"])
         stage.control.send(json.dumps(report).encode())
-    except OSError: pass
+    except OSError: pass          # the agent has hung up
 
 # %% ../../nbs/shell/inside.ipynb #f41069d2
 if __name__ == "__main__": main(int(sys.argv[1]))

@@ -69,7 +69,7 @@ def held_by(path: str, roots: Sequence[Root], most: int = MOST_BYTES) -> tuple[b
     try:
         with resolve(roots, path) as opened:
             if not opened.sensitive and opened.stat.st_size <= most: return sha256(text := opened.read_bytes(most)).digest(), len(text)
-    except PathRefused: pass
+    except PathRefused: pass          # not for the agent to read: what the system says of it has to do
     try: info = os.stat(path, follow_symlinks=False)
     except OSError: return b"gone", 0
     return f"{info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns}".encode(), 0

@@ -217,7 +217,7 @@ class StoppableScript(PreparedScript):
             if self.first is not None: signal.pidfd_send_signal(self.first, signal.SIGKILL)
             elif self.outcome.sandboxed and self.process is not None and self.process.returncode is None: os.killpg(self.process.pid, signal.SIGKILL)
             self.control.shutdown(socket.SHUT_RDWR)
-        except OSError: pass
+        except OSError: pass          # it is over already
 
 # %% ../../nbs/shell/run.ipynb #93e54cd2
 class Collecting(StoppableScript):

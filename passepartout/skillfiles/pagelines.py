@@ -42,7 +42,7 @@ def exported(page: Path, module: Path, text: str) -> Target | None:
         for same_lines, name_sources in product((False, True), (True, False)):
             for target in tangled(Web(read.outline, read.sources), page.name, name_sources=name_sources, same_lines=same_lines):
                 if target.text == text and target.name.rpartition("/")[2] == module.name: return target
-    except TangleError: pass
+    except TangleError: pass          # a page with a fault exports nothing
     return None
 
 # %% ../../nbs/skillfiles/10e_pagelines.ipynb #a6fe0b2f

@@ -79,10 +79,10 @@ class Jail:
         if process is None: return
         try:
             if process.returncode is None or not self.wrap.works: os.killpg(process.pid, signal.SIGKILL)
-        except OSError: pass
+        except OSError: pass          # it has ended by itself
         process.stdin.close(); process.stdout.close()
         try: process.wait(5)
-        except subprocess.TimeoutExpired: pass
+        except subprocess.TimeoutExpired: pass          # the kernel holds it: nobody waits longer
 
     def close(self) -> None:
         with self.lock: self.kill()

@@ -140,7 +140,7 @@ def fault_of(mac, row: tuple, seq: int, head: bytes) -> str | None:
         if mac is None or mac(head + text_digest(text, proof) + _place(n, at) + names) == proof[:32]:
             return None
     except (TypeError, ValueError, AttributeError, struct.error):
-        pass
+        pass                                              # what cannot be computed does not fit
     return f"Record {n} was damaged, or changed, moved or put in by somebody without the key"
 
 # %% ../../nbs/storage/05b_chain.ipynb #fc546e2d
@@ -184,7 +184,7 @@ def without_requested(gone: set, row: tuple) -> set:
             asked = range(first, last + 1)
             gone = gone.difference(asked) if len(asked) < len(gone) else {seq for seq in gone if seq not in asked}
     except (TypeError, ValueError, LookupError, OverflowError):
-        pass
+        pass                                              # a request that cannot be read accounts for nothing
     return gone
 
 # %% ../../nbs/storage/05b_chain.ipynb #8d2632c9

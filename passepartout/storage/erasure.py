@@ -105,13 +105,13 @@ class _Request(Draft):
     withdrawn: tuple[int, int]           # texts, and earlier versions of notes
 
 # %% ../../nbs/storage/05e_erasure.ipynb #d60410fe
-def erase_records(store: Ledger, numbers: Iterable[int], batch: int = 2000, taking: Callable = _withdraw) -> Erased:
+def erase_records(store: Ledger, numbers: Iterable[int], taking: Callable = _withdraw) -> Erased:
     "Remove the texts of these records, and the file images that belong to them. `JournalError` for a number that no record has, or whose record stays."
     todo, records, images = iter(sorted(set(numbers))), 0, 0
     with store.lock, explained(store.path):
         store.erasures += 1
         store.db.executescript("PRAGMA secure_delete=ON")
-        while some := list(islice(todo, batch)):
+        while some := list(islice(todo, 2000)):
             request = _Request("", "", store.clock)
             request.withdrawn = (0, 0)
             request.change(taking, some)
@@ -130,9 +130,9 @@ def with_image(store: Ledger, before: float | None = None, turn: str | None = No
         return [seq for seq, in store.db.execute(query, [*given.values()]) if seq not in needed]
 
 # %% ../../nbs/storage/05e_erasure.ipynb #e56d8941
-def erase_images(store: Ledger, numbers: Iterable[int], batch: int = 2000) -> Erased:
+def erase_images(store: Ledger, numbers: Iterable[int]) -> Erased:
     "Remove the versions of notes that are kept with these records, and nothing else of them. Numbers without one are passed over."
-    return erase_records(store, numbers, batch, _drop)
+    return erase_records(store, numbers, _drop)
 
 # %% ../../nbs/storage/05e_erasure.ipynb #81e33d75
 def _drop(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> None:

@@ -91,7 +91,7 @@ def open_folder(base: Path, relative: str, make: bool) -> int:
         try:
             if make:
                 try: os.mkdir(step, dir_fd=fd)
-                except FileExistsError: pass
+                except FileExistsError: pass          # it is opened below
             deeper = os.open(step, _STEP, dir_fd=fd)
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)

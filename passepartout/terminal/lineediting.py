@@ -40,7 +40,7 @@ def load_lines(readline: Any, path: Path, most: int) -> None:
     try:
         readline.read_history_file(path)
         if readline.get_current_history_length() > 2 * most: readline.write_history_file(path)
-    except (OSError, UnicodeError): pass
+    except (OSError, UnicodeError): pass          # what cannot be read is no history
 
 # %% ../../nbs/terminal/20ae_lineediting.ipynb #5857af6b
 def append_line(path: Path, line: str, harmless: Callable[[str], bool] | None = None) -> None:
@@ -49,7 +49,7 @@ def append_line(path: Path, line: str, harmless: Callable[[str], bool] | None = 
     try: file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     except OSError: return
     try: os.write(file, (line[:10_000] + "\n").encode("utf-8", "replace"))
-    except OSError: pass
+    except OSError: pass          # the line was said all the same
     finally: os.close(file)
 
 # %% ../../nbs/terminal/20ae_lineediting.ipynb #2d84e76b

@@ -48,13 +48,13 @@ def tui(linear: Annotated[bool, typer.Option("--linear", help="Plain lines: no w
     open_window(memex, session, today, look, no_daemon)
 
 # %% ../../nbs/terminal/20i_tuicommand.ipynb #6d284f5e
-def quicken(environ: Any = os.environ) -> None:
+def quicken() -> None:
     "Have the screen drawn soon, and the threads take turns often. Before textual is imported."
     sys.setswitchinterval(0.001)
-    own = environ.get("TEXTUAL_FPS")
-    environ.setdefault("TEXTUAL_FPS", "240")
+    own = os.environ.get("TEXTUAL_FPS")
+    os.environ.setdefault("TEXTUAL_FPS", "240")
     import textual.constants                                  # noqa: F401 (it looks at the variable once)
-    if own is None: del environ["TEXTUAL_FPS"]                # for us, and not for what we start
+    if own is None: del os.environ["TEXTUAL_FPS"]             # for us, and not for what we start
 
 # %% ../../nbs/terminal/20i_tuicommand.ipynb #9520ee91
 def talk_in_lines(agent: Any, session: str) -> int:

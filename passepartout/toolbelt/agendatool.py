@@ -58,15 +58,15 @@ def say_places(what: str, found: Sequence[str], most: int) -> str:
     return f"{what}: {listed(found, most)}."
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #10e0ca9c
-def say_broken(found: Iterable[tuple[str, int, str]], most: int = 5) -> str:
+def say_broken(found: Iterable[tuple[str, int, str]]) -> str:
     "The dates that no calendar has, with their places."
-    return say_places("No such date", [f"{file}:{line} {text}" for file, line, text in found], most)
+    return say_places("No such date", [f"{file}:{line} {text}" for file, line, text in found], 5)
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #194bda48
-def say_programs(found: Iterable[tuple[str, int, str]], most: int = 3) -> str:
+def say_programs(found: Iterable[tuple[str, int, str]]) -> str:
     "The dates that are programs, which are not run."
     return say_places("Not listed, because what they say is not understood, and programs in notes are not run", [f"{file}:{line} {text[:60]}" for file, line, text in found],
-                      most)
+                      3)
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #04158ccf
 def hour_of(text: str | None) -> time | None:
