@@ -107,3 +107,27 @@ def test_it_is_left_out_with_an_index_and_without(tmp_path):
             assert not any(each.label.private for each in told)
             answers.append([each.content for each in told])
     assert answers[0] == answers[1] == answers[2] == answers[3]
+
+
+ACCESS = "* Bees\n* Router password:\nHunter2horse!\n"
+BARE = {"a title": ("org-retitle", {"heading": "Router password:", "title": "Router"}), "a tag": ("org-set-tags", {"heading": "Router password:", "add": ["home"]}), "a date": ("org-schedule", {"heading": "Router password:", "date": "2026-11-22"}),
+        "a property": ("org-set-property", {"heading": "Router password:", "name": "ROOM", "value": "hall"}), "a line": ("org-edit-body", {"heading": "Router password:", "text": "in the hall", "mode": "prepend"}), "a state": ("org-set-todo", {"heading": "Router password:", "state": "DONE", "note": "so"})}
+
+
+@pytest.mark.parametrize("way", BARE)
+@pytest.mark.parametrize("local", [True, False])
+async def test_no_edit_takes_unasked_from_a_password_what_it_is_known_by(tmp_path, way, local):
+    "A model has not seen it, and need not: it puts something between the colon and the word, and reads the note once more."
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "a.org").write_text(ACCESS)
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    tool, args = BARE[way]
+    script, seen = [call(tool, {"path": "a.org", **args}), call("read-file", {"path": "a.org"})], []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or (script.pop(0) if script else "Done."), inline=True, local=local)
+    reply = await agent.handle("tidy that up")
+    assert len(reply.approvals) == 1 and "key or password" in reply.approvals[0].reason and "Hunter2" not in reply.approvals[0].reason and (memex / "a.org").read_text() == ACCESS
+    script.insert(0, call("org-set-tags", {"path": "a.org", "heading": "Bees", "add": ["garden"]}))
+    assert not (await agent.handle("tag the bees")).approvals and ":garden:" in (memex / "a.org").read_text()
+    assert len(seen) > 2 and not any("Hunter2horse" in text for text in seen)
+    await agent.close()
