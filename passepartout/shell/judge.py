@@ -18,7 +18,7 @@ from ..oneline import shown
 from ..records import record
 from .effort import UnreadCommand, limited
 from .findings import Findings, harm_in_other_names, harm_in_text, harm_of_saying
-from .hostile import hostile_line
+from .hostile import QUOTED_TEXT, hostile_line
 from .harm import ASK, CONFIRM, DENY, READ, nothing_there
 from .places import ShellPlaces
 from .script import END, SPLIT, Pipeline, Script, Simple, any_hole
@@ -40,11 +40,11 @@ class Judged:
     late: bool = False
 
 # %% ../../nbs/shell/judge.ipynb #db9c2b07
-_SAID_BETWEEN, _AMPERSAND = Regex(r"'[^']*(?:'|\Z)|\"(?>[^\"\\]|\\.?)*(?:\"|\Z)", re.S), Regex(r"[<>]&|\|\|")
+_AMPERSAND = Regex(r"[<>]&|\|\|")
 
 def unseen_orders(text: str) -> str:
     "What to tell a person of a line in which a shell, or a program of which nobody knows what it does with that, reads what another program makes; nothing where that stands in the line."
-    pieces = _AMPERSAND.sub(lambda sign: ";" if sign[0] == "||" else ">", _SAID_BETWEEN.sub("''", text[:LONGEST])).split("|")
+    pieces = _AMPERSAND.sub(lambda sign: ";" if sign[0] == "||" else ">", QUOTED_TEXT.sub("''", text[:LONGEST])).split("|")
     for left, right in zip(pieces, pieces[1:]):
         said = [word for word in re.split(r"[;&({\n]", left)[-1].split() if "=" not in word]
         heard = re.sub(r"\d?>+\s*\S+", "", re.split(r"[;&)}]", right.lstrip("&"))[0]).split()
