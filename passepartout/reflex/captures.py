@@ -22,7 +22,9 @@ from .dates import WEEKDAY, NoSuchDate, say_day, words_of
 from .repetitions import split_repeat
 from .spans import closed_span
 from .whens import When, split_when
-from .doubts import day_within, days_doubt, doubt
+from .doubts import doubt
+from .misplaced import day_within
+from .often import days_doubt
 from .germandays import dated_line
 from .plannedlines import Apart, planned_apart, signs_in_words
 from ..records import record

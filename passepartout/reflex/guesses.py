@@ -18,7 +18,8 @@ from .commands import STATE_WORDS, read_command
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import read_when, split_when
-from .doubts import days_at_the_end, doubt, foreign_day, in_turns, on_each_day, turn_at_the_end
+from .doubts import doubt, foreign_day
+from .often import days_at_the_end, in_turns, on_each_day, turn_at_the_end
 from .lookups import Outcome, ChoiceAsked, Surroundings
 from .agendas import agenda
 from .journals import journal

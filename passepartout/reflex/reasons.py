@@ -16,7 +16,7 @@ from .offers import TODO_OR_NOTE, words_kept
 from .captures import Request, decline, say
 from .command import object_of
 from .dates import say_day
-from .doubts import two_tasks
+from .misplaced import two_tasks
 from .reading import SHOW, file_and_rest
 from .reminders import appointment
 from .replies import SETTING, help_about

@@ -19,7 +19,9 @@ from .captures import (GERMAN_JOINTS, Request, capture_call, decline, repeated_p
 from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import When, read_when, split_when
-from .doubts import AND, day_within, days_at_the_end, days_doubt, doubt, next_of_month, on_workdays, repeats_doubt, two_tasks
+from .doubts import doubt
+from .misplaced import AND, day_within, two_tasks
+from .often import days_at_the_end, days_doubt, next_of_month, on_workdays, repeats_doubt
 
 # %% ../../nbs/reflex/reminders.ipynb #3b8348e5
 _IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\bin\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert

@@ -20,7 +20,7 @@ from ..lazy import Regex
 from ..frozen import Text
 from .captures import Request, decline, repeated_parts
 from .dates import NoSuchDate
-from .doubts import has_day
+from .misplaced import has_day
 from .searches import find
 
 # %% ../../nbs/reflex/sequences.ipynb #a11ac764
