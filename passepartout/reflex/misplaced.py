@@ -107,5 +107,5 @@ def day_within(line: str, today: date) -> str | None:
             cut = title.split()[-1:] and title.split()[-1].lower() in ("am", "um", "im", "ab", "bis", "zum")
             if (when is None or cut) and (english := dated_line(before, today)): title, when = split_when(before := english, today)
             if when and title and not {*words_of(title)} <= NO_MATTER: return f"{title} {' '.join(words[at:])} {before[len(title):].strip()}"
-    except NoSuchDate: pass
+    except NoSuchDate: pass          # no day, so nothing is out of place
     return None
