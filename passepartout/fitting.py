@@ -105,8 +105,7 @@ def install_tools(agent: Any) -> None:
     for tool in memex_tools(agent): agent.tools.register(tool)
     agent.tools.register(undo_tool(agent.journal))
     agent.tools.register(web_tool(PageReader(agent.settings.allowed_hosts, agent.vault,
-                                         agrees=lambda asked, onward: agent.permissions.agrees(agent.tools.get("web-fetch"), asked,
-            onward))))
+                                             agrees=lambda asked, onward: agent.permissions.agrees(agent.tools.get("web-fetch"), asked, onward))))
     install_writing(agent)
     install_shell(agent)
 
@@ -118,7 +117,7 @@ def memex_tools(agent: Any) -> list:
     from passepartout.toolbelt.notetools import note_tools
     shared: dict[str, Any] = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
     indexed: dict[str, Any] = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
-               if agent.upkeep is not None else {})
+                               if agent.upkeep is not None else {})
     known: dict[str, Any] = {"holders": partial(files_with_id, agent), "dates_done": partial(dates_done, agent), "paths": partial(all_paths, agent)}
     return [*note_tools(**shared, **indexed, inbox=inbox_of(agent), begun=partial(new_file_text, agent)), *edit_tools(**shared, **known),
             *file_tools(agent.settings.privacy_filter_tags, agent.looked)]

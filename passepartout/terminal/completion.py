@@ -72,8 +72,7 @@ def tasks_and_states(ctx: Any, incomplete: str) -> list[str]:
     def look() -> list[str]:
         states = ([state for state, in known_rows(ctx, "SELECT DISTINCT keyword FROM node WHERE keyword IS NOT NULL")]
                   if ctx.params.get("target") else [])
-        return harmless([*states, *["DONE", "TODO", "none"] * bool(states)], incomplete) + title_words(ctx, incomplete, "target",
-                "keyword IS NOT NULL")
+        return harmless([*states, *["DONE", "TODO", "none"] * bool(states)], incomplete) + title_words(ctx, incomplete, "target", "keyword IS NOT NULL")
     return list(dict.fromkeys(within_moment(look)))[:MOST]
 
 # %% ../../nbs/terminal/20f_completion.ipynb #8c6d3c75
