@@ -57,7 +57,7 @@ def mandatory_gates(agent: Any, mine: Any) -> list:
     from passepartout.gates.permissions import names_addresses, opened_verdict, permissions_skill
     from passepartout.gates.policy import policy_skill
     from passepartout.gates.privacy import privacy_skill
-    from passepartout.gates.provenance import provenance_skill
+    from passepartout.gates.provenance import Provenance, provenance_skill
     from passepartout.gates.secrets import secrets_skill
     from passepartout.gates.shell import shell_skill
     from passepartout.gates.unattended import unattended_skill
@@ -67,8 +67,8 @@ def mandatory_gates(agent: Any, mine: Any) -> list:
             paths_skill(agent.tools, agent.roots, partial(opened_verdict, mine)),
             network_skill(agent.tools, settings.allowed_hosts, partial(names_addresses, mine), agent.follows),
             shell_skill(agent.tools, agent.roots, os.path.expanduser("~"), lambda: find_bubblewrap().problem, settings.late_words),
-            provenance_skill(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets,
-                             agent.case_of, agent.endorsements.hold, settings.allowed_hosts, agent.remembered, agent.turns.echoes.of),
+            provenance_skill(Provenance(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets, agent.case_of,
+                                        agent.endorsements.hold, settings.allowed_hosts, agent.remembered, agent.turns.echoes.of)),
             privacy_skill(agent.tools, partial(confidential, agent), agent.words, agent.recalls),
             unattended_skill(agent.tools, agent.journal)]
 
