@@ -77,7 +77,7 @@ def tasks_and_states(ctx: Any, incomplete: str) -> list[str]:
     def look() -> list[str]:
         states = ([state for state, in known_rows(ctx, "SELECT DISTINCT keyword FROM node WHERE keyword IS NOT NULL")]
                   if ctx.params.get("target") else [])
-        if states: states += [*settings_for(ctx).todo_keywords.replace("|", "none").split()]
+        if states: states += [word for word in settings_for(ctx).todo_keywords.split() if word != "|"] + ["none"]
         return harmless(states, incomplete) + title_words(ctx, incomplete, "target", "keyword IS NOT NULL")
     return list(dict.fromkeys(within_moment(look)))[:MOST]
 
