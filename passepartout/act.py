@@ -7,9 +7,10 @@ Docs: https://example.org/passepartout/act.html.md"""
 # %% auto #0
 __all__ = ['dispatch_action', 'run_cleared', 'call_within', 'deliver_answer', 'between_records', 'execute_tool_action',
            'fault_told', 'Overtaken', 'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool',
-           'carry_out_edits', 'edits_result', 'execute_system_action', 'execute_cli_action', 'register_core_actuators',
-           'may_be_read', 'ask_person', 'act_gate', 'act_once', 'redacted', 'approved_hash', 'changed_underway',
-           'without_form', 'explain_nothing', 'tell', 'format_tool_result', 'register_actuator']
+           'seen_from_elsewhere', 'beside', 'carry_out_edits', 'edits_result', 'execute_system_action',
+           'execute_cli_action', 'register_core_actuators', 'may_be_read', 'ask_person', 'act_gate', 'act_once',
+           'redacted', 'approved_hash', 'changed_underway', 'without_form', 'explain_nothing', 'tell',
+           'format_tool_result', 'register_actuator']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
@@ -22,7 +23,7 @@ from .actuators import Actuator, register_actuator, target_of
 from .recheck import NotAsShown, ask_again, check_as_shown, check_lasting
 from .conditions import GateError, PassepartoutError
 from .confinement.roots import strayed
-from .context import log_about, turn_in
+from .context import log_about, turn_in, veil_over
 from .edits import EditConflict, EditFailed, FileEdit, apply_edit
 from .journal import JournalError
 from .limits import in_thread, within
@@ -151,7 +152,8 @@ def time_allowed(agent, tool: Tool) -> float:
 # %% ../nbs/17_act.ipynb #d4f5071d
 async def run_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
     "The result of `tool` for the cleared arguments, with whatever records its effects demand."
-    body = partial(call_tool, agent, tool, cleared, signal)
+    body, veil = partial(call_tool, agent, tool, cleared, signal), () if tool.foreign else veil_over(agent, signal)
+    if veil: body = partial(seen_from_elsewhere, agent, tool, cleared, signal, veil)
     if not tool.edits: check_as_shown(agent, cleared, ())
     if tool.edits or only_reads(tool, cleared) and cleared.answer is None:
         try: found = await body()
@@ -169,15 +171,53 @@ def only_reads(tool: Tool, cleared: Cleared) -> bool:
             and all(getattr(cleared.resolved.get(name), "reads", False) is True for name in tool.commands))
 
 # %% ../nbs/17_act.ipynb #b8bc853b
-async def call_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
-    "Call the body in the way its signature asks for, within the time allowed."
+async def call_tool(agent, tool: Tool, cleared: Cleared, signal: Signal, veil: tuple[str, ...] = ()) -> Any:
+    "Call the body in the way its signature asks for, within the time allowed. `veil`: the tags that hide something from who called."
     by_name, wants_context = tool.style
     args = cleared.action.payload["args"]
     extra = {"context": agent.tool_context(tool, cleared, signal)} if wants_context else {}
+    if veil and extra: extra["context"] = replace(extra["context"], services={**extra["context"].services, "veil": veil})
     positional, named = ((), {**args, **extra} if extra else args) if by_name else ((args,), extra)
     if tool.inline: return tool.body(*positional, **named)
     running = tool.body(*positional, **named) if tool.is_async else in_thread(tool.body, *positional, **named)
     return await within(time_allowed(agent, tool), running, getattr(agent, "files_read", None))
+
+# %% ../nbs/17_act.ipynb #6ed871f4
+async def seen_from_elsewhere(agent, tool: Tool, cleared: Cleared, signal: Signal, veil: tuple[str, ...]) -> Any:
+    "What one of our tools answers when what is under the tags `veil` is not there; the person is told what it says otherwise."
+    again = getattr(tool.body, "two_sided", False) is True or tool.foreseeable
+    try: found = await call_tool(agent, tool, cleared, signal, veil)
+    except PassepartoutError as error:
+        if tool.foreseeable and not label_of(tool, error).private: await _tell_meant(agent, tool, cleared, signal)
+        elif again and not tool.edits: await _tell_whole(agent, tool, cleared, signal)
+        raise
+    if again and not tool.edits: await _tell_whole(agent, tool, cleared, signal, getattr(found, "content", ""))
+    if isinstance(found, ToolResult) and found.aside: beside(agent, signal, found.aside)
+    return found
+
+_MEANT = "(The model is not on this machine, so nothing private was there for it, and nothing was changed. If you meant something private, name it as it is called.)"
+
+def beside(agent, signal: Signal, text: str) -> None:
+    "Tell the person, and nobody else, `text` when the turn is over."
+    if (turn := turn_in(agent, signal)) is not None: turn.asides.append(text)
+
+# %% ../nbs/17_act.ipynb #fc19d493
+async def _tell_whole(agent, tool: Tool, cleared: Cleared, signal: Signal, found: str = "") -> None:
+    "Tell the person what a call finds with what is private, if anything of that is, and it is not what was `found` without."
+    from passepartout.toolbelt.veiled import told_beside
+    try: whole = await call_tool(agent, tool, cleared, signal)
+    except Exception as error:
+        agent.log(f"ACT: {tool.name} could not be called for the person: {type(error).__name__}", private=True)
+        return
+    if isinstance(whole, ToolResult) and whole.label.private and whole.content != found: beside(agent, signal, told_beside(tool.name, whole.content, whole.label.sources))
+
+async def _tell_meant(agent, tool: Tool, cleared: Cleared, signal: Signal) -> None:
+    "Tell the person of an edit that came to nothing whether something private was meant by it. Nothing is written."
+    try: await call_tool(agent, tool, cleared, signal)
+    except PassepartoutError as error:
+        if label_of(tool, error).private: beside(agent, signal, f"(The model is not on this machine, so nothing private was there for it. With what is private: {error.message})")
+    except Exception as error: agent.log(f"ACT: {tool.name} could not be tried for the person: {type(error).__name__}", private=True)
+    else: beside(agent, signal, _MEANT)
 
 # %% ../nbs/17_act.ipynb #498575f9
 async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) -> Any:

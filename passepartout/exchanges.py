@@ -72,9 +72,9 @@ class Exchange(NamedTuple):
     @classmethod
     def from_records(cls, asked: dict, answer: dict, turn: str = "") -> "Exchange":
         "What the journal says; a record that does not name the person as its origin is nobody's word."
-        return cls.of(asked["text"], as_it_ended(text_in(answer, "told") or answer["text"], text_in(answer, "status")), bool(answer.get("private")),
+        return cls.of(asked["text"], as_it_ended(text_in(answer, "told") or answer["text"], text_in(answer, "status")), bool(answer.get("private")) and answer.get("open") is not True,
                       asked.get("origin") == PERSON.origin, answer.get("read") if answer.get("read") in ORIGINS else ORIGINS[-1]
-                      if "read" in answer else PERSON.origin, turn, bool(answer.get("fetched", answer.get("private"))), answer.get("own") is True)
+                      if "read" in answer else PERSON.origin, turn, bool(answer.get("fetched", answer.get("private") and answer.get("open") is not True)), answer.get("own") is True)
 
 # %% ../nbs/17a_exchanges.ipynb #2d4f3da3
 def read_in(label: Label) -> str:
@@ -134,7 +134,7 @@ def taken_back(journal, session: str) -> set[str]:
 def as_sealed(journal, asked: dict, answer: dict) -> Exchange:
     "The exchange that two records tell of; nobody's word, private, and read from a stranger, when one of them does not bear the journal's seal."
     if all(genuine_record(journal, each["seq"]) is not None for each in (asked, answer)): return Exchange.from_records(asked["body"], answer["body"], answer["turn"])
-    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": "", "private": True, "fetched": True, "own": False}, answer["turn"])
+    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": "", "private": True, "open": False, "fetched": True, "own": False}, answer["turn"])
 
 # %% ../nbs/17a_exchanges.ipynb #743ce5b9
 REFUSED = "It was not done."

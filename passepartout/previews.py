@@ -21,6 +21,7 @@ from typing import Any
 
 from .amounts import counted
 from .conditions import PassepartoutError
+from .context import veil_over
 from .edits import EditFailed, FileEdit, digest
 from .lazy import Regex
 from .limits import TimeLimitExceeded, call_limited, in_thread, within
@@ -249,8 +250,9 @@ async def foresee(agent, action: Action, signal: Signal, moment: datetime, over:
 async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -> Foreseen | None:
     if (tool := agent.tools.foreseeing(preview)) is None or tool.is_async: return None
     by_name, wants_context = tool.style
-    args, context = preview.action.payload["args"], ToolContext(preview.resolved, signal.session, moment, moment.date(), agent.settings,
-                                                                {"notes": getattr(agent, "note_cache", None), **({"of_private": partial(agent.of_private, signal)} if hasattr(agent, "of_private") else {})})
+    services = {"notes": getattr(agent, "note_cache", None), "veil": veil_over(agent, signal)}
+    if hasattr(agent, "of_private"): services["of_private"] = partial(agent.of_private, signal)
+    args, context = preview.action.payload["args"], ToolContext(preview.resolved, signal.session, moment, moment.date(), agent.settings, services)
     seconds = min(LOOK_S, agent.settings.tool_timeout_s)
     def body() -> Any:
         extra = {"context": context} if wants_context else {}

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/reason.html.md"""
 
 # %% auto #0
 __all__ = ['THINKS_ABOUT', 'loop_gate_reason', 'ADDS', 'UNFIT', 'think', 'result_told', 'without_model', 'agree',
-           'canonical_form', 'reason_gate', 'meant_tool', 'more_wrong', 'rejection_told', 'went_on', 'unfounded',
-           'would_edit', 'passes_over', 'goes_round', 'give_up', 'misshapen', 'others_first', 'judgement_on', 'settle',
-           'distill_prompt', 'markdown_strip', 'plist_keywords_normalize']
+           'canonical_form', 'reason_gate', 'is_from_elsewhere', 'meant_tool', 'more_wrong', 'rejection_told',
+           'went_on', 'unfounded', 'would_edit', 'passes_over', 'goes_round', 'give_up', 'misshapen', 'others_first',
+           'judgement_on', 'settle', 'distill_prompt', 'markdown_strip', 'plist_keywords_normalize']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 from collections.abc import Mapping
@@ -99,6 +99,7 @@ async def reason_gate(agent, signal: Any) -> Signal:
     for attempt in range(1, most + 1):
         if unfit and attempt == most: failed = give_up(turn, unfit)
         candidate = await think(agent, current, others_first(agent, signal, failed) if failed else None)
+        if turn is not None: turn.elsewhere = is_from_elsewhere(agent, turn, signal)
         claim, candidate = unfounded(agent, turn, signal, candidate, refused)
         judgement = judgement_on(agent, candidate, signal)
         verdict, thought = judgement.verdict, agent.thought(signal, candidate)
@@ -117,6 +118,12 @@ async def reason_gate(agent, signal: Any) -> Signal:
     return settle(agent, signal, verdict)
 
 loop_gate_reason = reason_gate
+
+# %% ../nbs/16_reason.ipynb #835f54f2
+def is_from_elsewhere(agent, turn: Any, signal: Signal) -> bool:
+    "Was the last proposal in `turn` made by a model that does not run on this machine, or may it have been?"
+    names = [turn.heard[0]] if turn.heard else provider_order(agent, None, signal)
+    return any((backend := agent.backends.get(name)) is None or not backend.local for name in names)
 
 # %% ../nbs/16_reason.ipynb #651cc481
 def meant_tool(agent, candidate: Any, gate: str | None) -> Any:

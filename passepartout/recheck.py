@@ -17,7 +17,7 @@ from .context import log_about
 from .limits import in_thread
 from .messages import ApprovalRequired, Signal, pick
 from .previews import Foreseen, ForeseenChange, result_of
-from .uncovering import awakened, uncovered
+from .uncovering import awakened, bared, uncovered
 from .verify import Cleared
 
 # %% ../nbs/16bc_recheck.ipynb #aad7b983
@@ -64,7 +64,7 @@ def carries(changes: tuple[ForeseenChange, ...]) -> bool:
 
 # %% ../nbs/16bc_recheck.ipynb #bbf0a1b9
 async def lasting(agent, signal: Signal, changes: tuple[ForeseenChange, ...]) -> dict[str, str]:
-    "What would come of `changes` that undo does not take back, in sentences, by what it is: that it `uncovers` or `awakens` something."
+    "What would come of `changes` that undo does not take back, in sentences, by what it is: that it `uncovers`, `bares` or `awakens` something."
     said, long = agent.words(signal), sum(len(c.before or b"") + len(c.after or b"") for c in changes) > 50_000
     return await in_thread(_lasting, agent, said, changes) if long else _lasting(agent, said, changes)
 
@@ -73,6 +73,8 @@ def _lasting(agent, said: Any, changes: tuple[ForeseenChange, ...]) -> dict[str,
     where, reasons = " and ".join(c.path for c in changes), {}
     if found := uncovered(changes, getattr(agent.settings, "privacy_filter_tags", ())):
         reasons["uncovers"] = f"It would take the private mark off {counted(len(found), 'line')} in {where}: from then on any model may read them."
+    if count := bared(changes):
+        reasons["bares"] = f"It would take from {counted(count, 'secret')} in {where} what tells a key or password from other words: from then on any model may read it."
     if found := awakened(changes, said.hold):
         files, kinds = (" and ".join(dict.fromkeys(each)) for each in zip(*found))
         reasons["awakens"] = f"It would write something into {files} that a program carries out when the note is opened, shown or exported: {kinds}."

@@ -53,6 +53,7 @@ class ToolResult:
     label: Label = Label("tool")
     outcome: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))     # what the record of the outcome keeps, such as an exit status
     begins: tuple[str, int, int] | None = None          # of numbered lines below a heading: the tool that reads on, the first line, its first column
+    aside: str = ""                                      # what only the person is told of it
 
 # %% ../nbs/12_tools.ipynb #6f22d0f1
 class Declared(Remembers):

@@ -87,12 +87,14 @@ class Turn(TurnStart):
     ahead: Any = None                    # what was seen of the steps of a plan before it runs
     planned: str = ""                    # the steps of a plan that was carried out in it
     borrowed: bool = False               # whether what is said may be the words of a model, a command or somebody else
+    elsewhere: bool = False              # whether the last proposal came from a model that does not run on this machine
+    asides: list[str] = field(default_factory=list)     # what only the person is told, beside what is said
 
     def reply(self) -> Reply:
         "The reply as it stands."
         status = ("requires-approval" if self.approvals else "dropped" if self.status == "answered" and not self.said else "answered"
                   if self.status == "declined" and self.effects else self.status)
-        return Reply("\n\n".join(self.said), status, self.id, tuple(self.approvals), tuple(self.effects))
+        return Reply("\n\n".join([*self.said, *dict.fromkeys(self.asides)]), status, self.id, tuple(self.approvals), tuple(self.effects))
 
 # %% ../nbs/17a_turns.ipynb #2d919f31
 class Noting(Conversations):
@@ -207,7 +209,8 @@ class Opening(Heeding):
 # %% ../nbs/17a_turns.ipynb #15c700fc
 def answer_body(turn: Turn, reply: Reply, told: str) -> dict:
     "What is recorded of an answer; `told` is how a model reads it."
-    body = {"text": str(reply), "status": reply.status, "private": turn.private}
+    body = {"text": str(reply), "status": reply.status, "private": turn.private or bool(turn.asides)}
+    if turn.asides and not turn.private: body["open"] = True
     if told != body["text"]: body["told"] = told
     if turn.label is not PERSON and turn.label != PERSON: body["read"] = read_in(turn.label)
     if turn.private: body["fetched"] = turn.label.private
@@ -279,7 +282,8 @@ class Turns(TurnRecords):
         "Record what was said, write the rest, and close the turn."
         turn = self.open[signal.meta["turn"]]
         reply = turn.reply()
-        told = with_steps(without_quotes(str(reply), turn.quoted, bool(turn.effects)) if turn.quoted else str(reply), turn.planned)
+        said = "\n\n".join(turn.said)
+        told = with_steps(without_quotes(said, turn.quoted, bool(turn.effects)) if turn.quoted else said, turn.planned)
         try:
             if turn.said: self.heed_answer(turn, told)
             if turn.said or turn.status != "answered" or turn.asked_by_person: self.note(signal, "answer", answer_body(turn, reply, told))

@@ -75,14 +75,14 @@ async def test_a_private_result_goes_to_nobody_elsewhere_and_still_to_the_person
     elsewhere = Recorder(call("read-file", path="Marzipan.org"))
     register_backend(agent, "model", elsewhere)
     reply = await agent.handle("read it")
-    assert "Quillfish" in reply and "private text" in reply and len(elsewhere.seen) == 1
+    assert "Quillfish" in reply and "is not on this machine" in reply and len(elsewhere.seen) == 2
     await agent.handle("and what did it say?")
-    assert len(elsewhere.seen) == 2 and leaked(elsewhere.all.replace("Marzipan.org", "")) == []
+    assert len(elsewhere.seen) == 3 and leaked(elsewhere.all.replace("Marzipan.org", "")) == []
     await agent.close()
     agent = await agent_in(tmp_path, {})                                # resumed
     register_backend(agent, "model", elsewhere)
     await agent.handle("and now?")
-    assert len(elsewhere.seen) == 3 and leaked(elsewhere.seen[2]) == []
+    assert len(elsewhere.seen) == 4 and leaked(elsewhere.seen[3].replace("Marzipan.org", "")) == []
     await agent.close()
 
 

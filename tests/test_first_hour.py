@@ -1787,3 +1787,31 @@ def test_a_week_by_its_number_is_no_day(tmp_path):
 def test_an_hour_earlier_and_a_day_later_are_said_of_what_was_just_put_down(tmp_path):
     answers, files = play(tmp_path, {}, "lunch with Ana friday 12-13", "half an hour earlier", "2 days later", "an hour longer", "todo pay 3 invoices by the 5th of january and send a reminder")
     assert files["inbox.org"] == "* TODO lunch with Ana\nSCHEDULED: <2026-11-22 Sun 11:30-13:30>\n" and "“todo: pay 3 invoices and send a reminder by the 5th of january”" in answers[4], answers
+
+
+@pytest.mark.parametrize("line, said", [("kannst du das rückgängig machen", "/undo"), ("can you undo the last two", "/undo"), ("jeden ersten sonntag im monat stammtisch 10 uhr", "stammtisch on 6 December at 10"),
+    ("remind me tomorrow at 9 to call Ana, friday pay rent", "call Ana; todo: pay rent friday"), ("remind me tomorrow to call Ana and pay the rent on friday", "call Ana; todo: pay the rent on friday"), ("todo call Ana tomorrow, friday pay rent", "todo: call Ana tomorrow; todo: pay rent friday"),
+    ("add honey and jam and butter to groceries", "add honey to groceries; add jam to groceries; add butter to groceries")])
+def test_what_was_understood_otherwise_is_asked_or_told(tmp_path, line, said):
+    notes = {"lists.md": "# Groceries\n- [ ] salt\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert said in answer and files == notes, answer
+
+
+@pytest.mark.parametrize("line, day", [("nein, bis 20. januar", "2027-01-20"), ("no, until 20 january", "2027-01-20"), ("no, by the 20th", "2027-01-20"), ("nein bis zum 3. märz", "2027-03-03")])
+def test_a_deadline_is_corrected_with_its_own_word(tmp_path, line, day):
+    answers, files = play(tmp_path, {}, "todo taxes by 10 january", line)
+    assert f"DEADLINE: <{day}" in files["inbox.org"], answers
+
+
+def test_who_meant_another_hears_what_to_do_and_an_open_question_is_answered(tmp_path):
+    notes = {"a.org": "* TODO Foot doctor\n* TODO Football practice\n* TODO Foot cream\n"}
+    for number, (said, then) in enumerate((("no not that one, football practice", "done football practice"), ("no, football practice", "done football practice"), ("nein, nicht das, football practice", "done football practice"))):
+        answers, files = play(tmp_path / str(number), notes, "done foot doctor", said)
+        assert answers[1].endswith(f"Then say: {then}") and "TODO Football practice" in files["a.org"], answers
+    answers, files = play(tmp_path / "asked", notes, "done foot", "no not that one, foot cream")
+    assert "DONE Foot cream" in files["a.org"] and files["a.org"].count("TODO") == 2, answers
+    answers, files = play(tmp_path / "seen", notes, "show foot doctor", "not that one, football practice")
+    assert "Football practice" in answers[1] and files == notes, answers
+    answers, files = play(tmp_path / "other", notes, "done foot doctor", "no, chess")
+    assert "First take" not in answers[1], answers

@@ -70,7 +70,7 @@ def test_and_replaces_nothing_that_it_may_not_read(agent, attack):
 
 
 def test_a_yes_to_it_is_no_yes_to_another_result(agent):
-    asked = turn(agent, *ATTACKS["the tag"])[1].approvals[0]
+    asked = turn(agent, *ATTACKS["the tag"], text="open the heading Diary")[1].approvals[0]
     diary = agent.settings.memex_dir / "diary.org"
     diary.write_text(DIARY.replace("On Friday", "On Friday, at nine"))
     reply = agent.run(agent.approve(asked.id, asked.code))
@@ -81,7 +81,7 @@ def test_what_uncovers_nothing_is_not_asked_about(agent):
     for call in (("org-set-tags", {"path": "diary.org", "heading": "Bees", "add": ["garden"]}), ("org-set-tags", {"path": "diary.org", "heading": "Doctor", "add": ["@personal"]}), ("org-set-property", {"path": "diary.org", "heading": "Bees", "name": "ID", "value": "d2"}),
                  ("org-retitle", {"path": "diary.org", "heading": "Diary", "title": "Old diary"}), ("org-refile", {"path": "diary.org", "heading": "Bees", "target": "inbox.org"}), ("org-set-todo", {"path": "diary.org", "heading": "Doctor", "state": "TODO"}),
                  ("org-archive", {"path": "diary.org", "heading": "Doctor", "archive": "diary.org_archive"}), ("org-refile", {"path": "diary.org", "heading": "Diary", "target": "file.org"})):
-        assert not turn(agent, call)[1].approvals, call
+        assert not turn(agent, call, text=f"please, with {call[1]['heading']}")[1].approvals, call
     assert "@private" in (agent.settings.memex_dir / "diary.org_archive").read_text()
 
 
@@ -98,7 +98,7 @@ def test_a_step_of_a_plan_asks_as_well(agent):
     script = iter([write_plist(plan)])
     register_backend(agent, "elsewhere", lambda prompt, system_prompt: next(script, '(:PAYLOAD (:ACTION :MESSAGE :TEXT "done"))'), inline=True)
     agent.provider_cascade = ("elsewhere",)
-    reply = agent.run(agent.handle("take the plan"))
+    reply = agent.run(agent.handle("take the plan about Diary"))
     diary = agent.settings.memex_dir / "diary.org"
     assert len(reply.approvals) == 1 and "take the private mark off" in reply.approvals[0].reason and diary.read_text() == DIARY
     agent.run(agent.approve(reply.approvals[0].id, reply.approvals[0].code))
@@ -110,6 +110,6 @@ def test_a_long_diary_is_looked_at_as_well(agent):
     diary = agent.settings.memex_dir / "diary.org"
     diary.write_text(DIARY + "".join(f"* Bees {n}\nHives {n}\n" for n in range(3_000)))
     assert diary.stat().st_size > 60_000
-    seen, reply = turn(agent, *ATTACKS["the tag"])
+    seen, reply = turn(agent, *ATTACKS["the tag"], text="open the heading Diary")
     assert len(reply.approvals) == 1 and "Nobody knows" not in seen
     assert not turn(agent, ("org-set-tags", {"path": "diary.org", "heading": "Bees", "add": ["garden"]}))[1].approvals and "garden" in diary.read_text()

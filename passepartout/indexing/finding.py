@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/indexing/finding.html.md"""
 
 # %% auto #0
 __all__ = ['UPWARD', 'ALL_UPWARD', 'COLUMNS', 'EXPRESSION', 'GROUPS', 'lineage', 'lineages', 'own_tags', 'note_text', 'best_line',
-           'make_hits', 'is_org', 'find_indexed', 'make_found', 'private_sections', 'read_private', 'why_not',
+           'make_hits', 'is_org', 'find_indexed', 'make_found', 'private_sections', 'read_private', 'apart', 'why_not',
            'undated', 'nearest', 'agenda_indexed', 'items_of', 'date_rows', 'full_item', 'broken_indexed', 'tags_at',
            'tags_indexed', 'open_indexed', 'open_lineage', 'open_facts', 'project_row', 'IndexedNotes', 'serves']
 
@@ -26,7 +26,7 @@ from ..notes import MOST_BYTES, Notes, decode
 from ..org import plain_text
 from ..outline.privacy import is_private
 from ..outline.properties import said_at
-from .query import IndexQuestion, QueryError, ask, misread, has_filter, say_filter
+from .query import NODE, IndexQuestion, QueryError, ask, misread, has_filter, say_filter
 from .ranking import MOST, Best, RankedSection, best_sections, select
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
@@ -110,15 +110,15 @@ def is_org(path: str) -> bool:
 
 # %% ../../nbs/indexing/08j_finding.ipynb #924fa35f
 def find_indexed(index: Index, query: str, *, limit: int = 8, now: float = 0.0, today: date | None = None, folder: str = ".",
-                 private: Sequence[str] = ()) -> Found:
-    "What `search.find` finds, from the index, and by the filters of [query](08i_query.ipynb). `IndexFailed` when there is no index to ask."
+                 private: Sequence[str] = (), veil: Sequence[str] = ()) -> Found:
+    "What `search.find` finds, from the index, and by the filters of [query](08i_query.ipynb). What has one of the tags `veil` is not there. `IndexFailed` when there is no index to ask."
     try: question = ask(query, today or date.today())
     except QueryError as error: return Found((), 0, error.message)
     if question is None: return Found((), 0, no_terms(query))
     def look():
-        best = best_sections(index, question, limit, now, folder)
+        best = best_sections(index, apart(index, question, veil), limit, now, folder)
         if best.order: return make_found(index, best, limit, question.terms, private)
-        why, doubt = why_not(index, question, query, folder, private)
+        why, doubt = why_not(index, question, query, folder, private, veil)
         return Found((), 0, why, private=doubt)
     return index.reading(look)
 
@@ -151,12 +151,19 @@ def read_private(index: Index, private: Sequence[str]) -> Iterator[int]:
             within.add((file, place))
             yield id
 
+# %% ../../nbs/indexing/08j_finding.ipynb #e830b009
+def apart(index: Index, question: IndexQuestion, veil: Sequence[str]) -> IndexQuestion:
+    "The question for the sections without those under one of the tags `veil`. Must be used inside of `guarded`."
+    if not (secret := private_sections(index, veil)): return question
+    where = f"{NODE} NOT IN (SELECT value FROM json_each(?))"
+    return question._replace(where=f"({question.where}) AND {where}" if question.where else where, values=(*question.values, json.dumps(sorted(secret))))
+
 # %% ../../nbs/indexing/08j_finding.ipynb #d8cdfef2
-def why_not(index: Index, question: IndexQuestion, query: str, folder: str, private: Sequence[str] = ()) -> tuple[str, bool]:
-    "(why nothing was found, whether private notes had a say in that): no notes, a word that is nowhere, a filter that nothing passes, or words that never meet."
+def why_not(index: Index, question: IndexQuestion, query: str, folder: str, private: Sequence[str] = (), veil: Sequence[str] = ()) -> tuple[str, bool]:
+    "(why nothing was found, whether private notes had a say in that): no notes, a word that is nowhere, a filter that nothing passes, or words that never meet. What has one of the tags `veil` is not there."
     if not index.known: return EMPTY_FOLDER, False
     secret = private_sections(index, private)
-    held = {word.removesuffix(" *").strip('"'): [each.id in secret for each in select(index, IndexQuestion(word, "", ()), word, folder)]
+    held = {word.removesuffix(" *").strip('"'): [each.id in secret for each in select(index, apart(index, IndexQuestion(word, "", ()), veil), word, folder)]
             for word in question.words}
     doubt = any(found and all(found) for found in held.values())
     if re.search(r"\sOR\s", query) and has_filter(query): return f"Nothing in your notes {say_filter(query)}." + undated(query) + misread(query), doubt
@@ -198,12 +205,13 @@ GROUPS = ("repeat IS NULL AND kind IN (0, 1) AND day BETWEEN :start AND :end",
 
 # %% ../../nbs/indexing/08j_finding.ipynb #64f8cbd3
 def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: int = 14, folder: str = ".", most: int | None = None,
-                   private: Sequence[str] = ()) -> list[AgendaItem]:
+                   private: Sequence[str] = (), veil: Sequence[str] = ()) -> list[AgendaItem]:
     """What `agenda.agenda` lists, from the index. Items that are not among the `foremost` have no title, tags and headings, unless one of the tags
-    `private` applies to them. `PassepartoutError` for a range that is not a range."""
+    `private` applies to them. What has one of the tags `veil` is not there. `PassepartoutError` for a range that is not a range."""
     check_range(start, end)
     def look():
-        items = sorted(dict.fromkeys(items_of(index, date_rows(index, start, end, today, warn, folder), start, end, today, warn)),
+        hidden, rows = private_sections(index, veil), date_rows(index, start, end, today, warn, folder)
+        items = sorted([each for each in dict.fromkeys(items_of(index, rows, start, end, today, warn)) if each[1] not in hidden],
                        key=lambda found: sort_key(found[0]))
         secret = private_sections(index, private) if most is not None and len(items) > most else frozenset()
         near = [True] * len(items) if most is None else foremost([item for item, *_ in items], most)
@@ -260,26 +268,27 @@ def tags_at(index: Index, file: str, line: int) -> tuple[str, ...]:
     return own_tags(lineage(index, *row, {})) if row else ()
 
 # %% ../../nbs/indexing/08j_finding.ipynb #3c55dc85
-def tags_indexed(index: Index, folder: str = ".") -> list[tuple[str, tuple[str, ...]]]:
-    "(file, set of tags) of what headings, or the files themselves, have of their own in a folder, each once."
+def tags_indexed(index: Index, folder: str = ".", veil: Sequence[str] = ()) -> list[tuple[str, tuple[str, ...]]]:
+    "(file, set of tags) of what headings, or the files themselves, have of their own in a folder, each once; not of what has one of the tags `veil`."
     inside = folder.rstrip("/") + "/" if folder not in (".", "") else ""
     rows = index.guarded(lambda: index.db.execute("SELECT DISTINCT f.path, n.tags FROM node n JOIN file f ON f.id = n.file WHERE n.tags <> '' "
-                                                  "AND (f.path = ? OR substr(f.path, 1, ?) = ?)", (folder, len(inside), inside)).fetchall())
+                                                  "AND (f.path = ? OR substr(f.path, 1, ?) = ?) AND n.id NOT IN (SELECT value FROM json_each(?))",
+                                                  (folder, len(inside), inside, json.dumps(sorted(private_sections(index, veil))))).fetchall())
     return sorted((file, tuple(tags.split())) for file, tags in rows)
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d7d54b6f
-def open_indexed(index: Index, folder: str = ".") -> tuple[list[AgendaItem], Projects]:
-    "What `views.open_items` and `views.projects_in` give, from the index."
+def open_indexed(index: Index, folder: str = ".", veil: Sequence[str] = ()) -> tuple[list[AgendaItem], Projects]:
+    "What `views.open_items` and `views.projects_in` give, from the index. What has one of the tags `veil` is not there."
     def look():
         inside, values = ("", ()) if folder in (".", "") else ("WHERE f.path = ? OR f.path >= ? AND f.path < ?",
                                                                (folder, folder + "/", folder + "0"))
         rows = index.db.execute("SELECT n.id, n.file, n.place, n.parent, n.line, n.keyword, n.priority, n.title, n.tags, n.state, f.path "
                                 f"FROM node n JOIN file f ON f.id = n.file {inside} ORDER BY f.path, n.place", values).fetchall()
-        dates, places = {}, {row[1:3]: row for row in rows}
+        dates, places, hidden = {}, {row[1:3]: row for row in rows}, private_sections(index, veil)
         for node, live, *stamp in index.db.execute("SELECT node, live, kind, day, minute, until_day, until_minute, repeat, warn, line, said "
                                                    "FROM date WHERE live ORDER BY rowid"):
             sooner(dates, node, bool(live & HABIT), read_stamp(*stamp))
-        found = [(row, open_lineage(places, row)) for row in rows if row[9] & OPEN and not row[9] & OUT_OF_SIGHT]
+        found = [(row, open_lineage(places, row)) for row in rows if row[9] & OPEN and not row[9] & OUT_OF_SIGHT and row[0] not in hidden]
         items = [open_item(open_facts(row, above), *dates.get(row[0], (False, None))) for row, above in found]
         projects = {(row[10], row[4]): project_row(above) for row, above in found}
         return sorted(items, key=open_key), lambda item: projects.get((item.file, item.line))
@@ -307,7 +316,9 @@ def project_row(above: Sequence[tuple]) -> tuple[str, int]:
 
 # %% ../../nbs/indexing/08j_finding.ipynb #fbce8533
 class IndexedNotes:
-    "A folder of notes as the index knows it, brought up to date. `IndexFailed` when there is no index to ask."
+    "A folder of notes as the index knows it, brought up to date. What has one of the tags `veil` is not there. `IndexFailed` when there is no index to ask."
+    veil: Sequence[str] = ()
+
     def __init__(self, index: Index, folder: OpenedPath, progress: Callable[[int, int, str], None] | None = None):
         self.index, self.folder = index, folder.relative
         index.refresh(progress=progress)
@@ -319,21 +330,22 @@ class IndexedNotes:
 
     def find(self, query: str, limit: int, now: float, today: date, private: Sequence[str] = ()) -> Found:
         "The hits for a query."
-        return find_indexed(self.index, query, limit=limit, now=now, today=today, folder=self.folder, private=private)
+        return find_indexed(self.index, query, limit=limit, now=now, today=today, folder=self.folder, private=private, veil=self.veil)
 
     def agenda(self, first: date, last: date, today: date, most: int, private: Sequence[str] = ()) -> list[AgendaItem]:
         "The items of a range of days; those that are not among the `foremost` without title, unless they are private."
-        return agenda_indexed(self.index, first, last, today, folder=self.folder, most=most, private=private)
+        return agenda_indexed(self.index, first, last, today, folder=self.folder, most=most, private=private, veil=self.veil)
 
     def view(self, name: str, today: date) -> tuple[dict[str, list[AgendaItem]], str]:
         "(groups, text) of one of `views.VIEWS`."
-        items, project_of = open_indexed(self.index, self.folder)
-        return arrange(name, items, agenda_indexed(self.index, today, today, today, folder=self.folder) if name == "overdue" else (),
+        items, project_of = open_indexed(self.index, self.folder, self.veil)
+        return arrange(name, items, agenda_indexed(self.index, today, today, today, folder=self.folder, veil=self.veil) if name == "overdue" else (),
                        project_of)
 
     def broken(self, programs: bool = False) -> list[tuple[str, int, str]]:
         "(file, line, text) of dates that no calendar has, or that are programs."
-        return broken_indexed(self.index, self.folder, programs)
+        found = broken_indexed(self.index, self.folder, programs)
+        return [each for each in found if not is_private(self.tags_at(*each[:2]), self.veil)] if self.veil else found
 
     def tags_at(self, file: str, line: int) -> tuple[str, ...]:
         "The tags that apply to a line of a file."
@@ -341,7 +353,7 @@ class IndexedNotes:
 
     def tags(self) -> list[tuple[str, tuple[str, ...]]]:
         "(file, set of tags) of what headings, or the files themselves, have of their own, each once."
-        return tags_indexed(self.index, self.folder)
+        return tags_indexed(self.index, self.folder, self.veil)
 
     def report(self) -> str:
         "What was left out or is in doubt."

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .embeddings import Vectors, VectorsFailed, packaged_embedder, semantic_state
 from .entries import OUT_OF_SIGHT
-from .finding import IndexedNotes, find_indexed, make_found
+from .finding import IndexedNotes, apart, find_indexed, make_found, private_sections
 from .index import Index
 from .lent import UNUSED, lent_embedder
 from .query import Leaf, QueryError, ask, read_tokens
@@ -49,17 +49,17 @@ def sections(index: Index, idents: Sequence[str], folder: str = ".") -> list[Ran
 
 # %% ../../nbs/indexing/08r_meaning.ipynb #8d5d6549
 def find_by_meaning(index: Index, vectors: Vectors | None, query: str, *, limit: int = 8, now: float = 0.0, today: date | None = None,
-                    folder: str = ".", private: Sequence[str] = ()) -> Found:
-    "What `find_indexed` finds, and beside it what is about the same. Without vectors, or for a query that is more than words, just the former."
+                    folder: str = ".", private: Sequence[str] = (), veil: Sequence[str] = ()) -> Found:
+    "What `find_indexed` finds, and beside it what is about the same. Without vectors, or for a query that is more than words, just the former. What has one of the tags `veil` is not there."
     try: question = ask(query, today or date.today()) if vectors is not None and plain_words(query) else None
     except QueryError: question = None
-    by_words = lambda: find_indexed(index, query, limit=limit, now=now, today=today, folder=folder, private=private)
+    by_words = lambda: find_indexed(index, query, limit=limit, now=now, today=today, folder=folder, private=private, veil=veil)
     if question is None or not question.words: return by_words()
     try: near = [ident for ident, _ in vectors.about(query, WIDE)]
     except VectorsFailed: return by_words()
     def look():
-        best = best_sections(index, question, max(limit, WIDE), now, folder)
-        by_word, alike = [each for _, each in best.order], sections(index, near, folder)
+        best, hidden = best_sections(index, apart(index, question, veil), max(limit, WIDE), now, folder), private_sections(index, veil)
+        by_word, alike = [each for _, each in best.order], [each for each in sections(index, near, folder) if each.id not in hidden]
         known = {each.id: each for each in (*alike, *by_word)}
         called = [each.id for points, each in best.order if points > ceiling(question)]
         fused = [each for each in fuse([each.id for each in by_word], [each.id for each in alike]) if each[0] not in called]
@@ -115,7 +115,7 @@ class MeantNotes(IndexedNotes):
 
     def find(self, query: str, limit: int, now: float, today: date, private: Sequence[str] = ()) -> Found:
         "The hits for a query."
-        return find_by_meaning(self.index, self.vectors, query, limit=limit, now=now, today=today, folder=self.folder, private=private)
+        return find_by_meaning(self.index, self.vectors, query, limit=limit, now=now, today=today, folder=self.folder, private=private, veil=self.veil)
 
 # %% ../../nbs/indexing/08r_meaning.ipynb #4e5fc4cf
 def kept_vectors(path: Path | None) -> tuple[Vectors | None, str]:

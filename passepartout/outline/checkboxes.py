@@ -136,9 +136,10 @@ def find_item(items: list[ListItem], text: str, where: str, seen: Callable[[str]
     raise RewriteError(f"{'Several items fit' if found else 'No item is called'} {text!r} in {where}: {names}. Nothing was changed.")
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #39baf56f
-def check_task(outline: Outline, node: Node, item: str, done: bool, now: datetime | None, seen: Callable[[str], str] = str) -> str:
+def check_task(outline: Outline, node: Node, item: str, done: bool, now: datetime | None, seen: Callable[[str], str] = str,
+               hidden: Callable[[Outline, Node], bool] = lambda outline, node: False) -> str:
     "The text with the Markdown task `item`, itself `node` or below it, done or open again. Raises `RewriteError`."
-    tasks = [n for n in outline.nodes[node.index:node.after] if n.kind == "task"]
+    tasks = [n for n in outline.nodes[node.index:node.after] if n.kind == "task" and not hidden(outline, n)]
     wanted = " ".join(item.split()).casefold()
     found = [n for n in tasks if seen(n.title).casefold() == wanted] or [n for n in tasks if wanted and wanted in seen(n.title).casefold()]
     if len(found) != 1:
@@ -149,9 +150,9 @@ def check_task(outline: Outline, node: Node, item: str, done: bool, now: datetim
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #06396334
 def check(outline: Outline, node: Node, item: str, done: bool = True, *, now: datetime | None = None,
-          seen: Callable[[str], str] = str) -> str:
-    "The text with the box of `item`, which stands in the own text of `node`, set or cleared, and everything that counts it updated. `seen` gives the text in which it is looked for. Raises `RewriteError`."
-    if outline.format == "markdown": return check_task(outline, node, item, done, now, seen)
+          seen: Callable[[str], str] = str, hidden: Callable[[Outline, Node], bool] = lambda outline, node: False) -> str:
+    "The text with the box of `item`, which stands in the own text of `node`, set or cleared, and everything that counts it updated. `seen` gives the text in which it is looked for, and a Markdown task that is `hidden` is not there. Raises `RewriteError`."
+    if outline.format == "markdown": return check_task(outline, node, item, done, now, seen, hidden)
     items, where = list_items(outline, node), f"“{node.title}”"
     one = find_item(items, item, where, seen)
     if one.box == ("X" if done else " "): return outline.text

@@ -103,7 +103,7 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
     if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_hours_before(title, when, today)): return f"Two hours stand before the day. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and words_of(title[-20:])[-1:] == ("to",) and "”" not in line:
         return f"The day seems to be a part of the words, “{title} …”. To keep them as they are: todo \"{line.strip()}\". For the day on which it is to be done, name one after them."
-    if when and (two := two_tasks(line, today)) and "”" not in line:
+    if "”" not in line and (two := two_tasks(line, today)):
         return f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if (when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",), ("not",), ("nicht",))
         and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today))):

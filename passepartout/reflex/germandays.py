@@ -46,6 +46,7 @@ _PHRASES = (
     (Regex(r"\bevery (1st|2nd|3rd|\d\d?)\.? the month\b"), r"every \1 of the month"),
     (Regex(r"\bevery (1st|2nd|3rd|4th|last) (\w+day) (?:in|the) month\b"), r"every \1 \2 of the month"),
     (Regex(r"\bevery every\b"), "every"),
+    (Regex(r"^(every (?:1st|2nd|3rd|4th|last) \w+day of the month|every working days?) (?=\d{1,2}(?::\d\d)? uhr$)"), r"\1 at "),
     (Regex(r"\bevery (\S+) weeks every (\w+day)\b"), r"every \1 weeks on \2"),
     (Regex(r"\bon day before (?=\S)"), "1 day before "),
     (Regex(r"\bovernext week\b"), "week after next"),

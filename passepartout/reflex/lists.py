@@ -21,7 +21,7 @@ from .german import in_english
 from .lookups import Surroundings
 from .offers import EITHER, TODO_OR_NOTE, words_kept
 from .reasons import cannot
-from .sequences import each_item
+from .sequences import chain_of, each_item
 from .statecalls import items_of
 from .whens import split_when
 from ..targets import COUNTER, MOST_PLACES, NODES, Place, own_title, places_of, read_places
@@ -143,7 +143,7 @@ def list_goes_on(request: Request, around: Surroundings, exact: Callable[[str], 
     bare = re.match(r"(?:(?:and|also|then)\s+)?(?:add|put)\s", request.text.strip(), re.I) is None
     if next(iter(in_english(request.text, request.today)), None): return None
     if where is None or not re.fullmatch(r"(?:(?!\b(?:and|then|und|dann)\b)[\w' /-]){2,80}", where) or re.search(r"\b(?:to|on|onto|under)\s", found[1], re.I) or bare and not re.fullmatch(r"[^,]{1,40}(?:,[^,]{1,40})*,?\s(?:and|und|&)\s[^,]{1,40}", found[1]): return None
-    items = each_item(f"add {found[1]} to {where}") or [f"add {found[1]} to {where}"]
+    items = each_item(f"add {found[1]} to {where}") or (chain_of(f"add {found[1]} to {where}") or ("", []))[1] or [f"add {found[1]} to {where}"]
     new = [each for each in items if (call := exact(each)) and call["payload"]["tool"] in ("org-check", "org-add-headline")]
     if not new: return None
     return decline(f"Did you mean “{'; '.join(new)}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it.")

@@ -20,6 +20,7 @@ from .misplaced import two_tasks
 from .reading import SHOW, file_and_rest
 from .reminders import appointment
 from .replies import SETTING, help_about
+from .undoing import edits_meant
 from .whens import split_when
 
 # %% ../../nbs/reflex/reasons.ipynb #4f1e7315
@@ -152,7 +153,7 @@ def by_command(request: Request, line: str) -> dict | None:
     if (found := _HOW_TO.fullmatch(line)) and (shown := help_about(found[1] or found[2])): return say(shown)
     if _ONCE_MORE.fullmatch(line):
         return decline("What was taken back does not come back by a command, and /undo would take back the change before it. Say once more what you wanted, for example: done dentist")
-    if request.words[:1] == ("undo",) or _LAST_CHANGE.fullmatch(line) or " ".join(request.words) in _TAKE_BACK:
+    if request.words[:1] == ("undo",) or edits_meant(request.text) or _LAST_CHANGE.fullmatch(line) or " ".join(request.words) in _TAKE_BACK:
         return decline("Undo is a command of its own: /undo in the chat, or passepartout undo.")
     if request.words[:2] == ("wake", "me"):
         return decline("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")

@@ -20,7 +20,7 @@ from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import When, read_when, split_when
 from .doubts import doubt
-from .misplaced import AND, day_within, two_tasks
+from .misplaced import AND, day_within, later_task, two_tasks
 from .often import days_at_the_end, days_doubt, next_of_month, on_workdays, repeats_doubt
 
 # %% ../../nbs/reflex/reminders.ipynb #3b8348e5
@@ -135,6 +135,8 @@ def remind(request: Request) -> dict | None:
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
     if not early and (question := days_doubt(title)): return decline(question)
+    if (early_when or early_repeat) and joint is not None and (cut := later_task(title, request.today)):
+        return decline(f"Two days are named, and a task has one. Did you mean “remind me {' '.join(parts[:joint + 1])} {cut[0]}; todo: {cut[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are.")
     if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
     if not bare.strip("\"'“”„«»?!. "): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
     if early_repeat: bare = with_part(bare, " ".join(early), when)

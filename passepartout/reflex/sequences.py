@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reflex/sequences.html.md"""
 # %% auto #0
 __all__ = ['THEN', 'AND', 'MOST_PARTS', 'MOST_SENTENCE', 'FOUND', 'parts_of', 'call_step', 'plan', 'asked_for', 'in_one_plan',
            'with_it', 'with_verb_of', 'each_on_its_day', 'each_with_the_verb', 'on_a_list', 'each_item', 'pair_of',
-           'both_or_one', 'several', 'read_parts', 'one_after_the_other', 'each_with_both', 'offered_together',
-           'then_a_task', 'found_and_added', 'found_plan']
+           'both_or_one', 'chain_of', 'several', 'read_parts', 'one_after_the_other', 'each_with_both',
+           'offered_together', 'then_a_task', 'found_and_added', 'found_plan']
 
 # %% ../../nbs/reflex/sequences.ipynb #37e7f8bf
 import re
@@ -152,13 +152,22 @@ def pair_of(text: str) -> tuple[str, list[str], bool] | None:
 
 # %% ../../nbs/reflex/sequences.ipynb #53ff32f9
 def both_or_one(text: str, exact: Callable[[str], dict | None], single: Callable[[dict], bool]) -> dict | None:
-    "The plan for *put A and B on L* where L has nothing but `single` things; an offer where it may be either, or where one is there already; `None` where L is no list."
-    if not (pair := pair_of(text)) or ";" in text or not on_a_list(call := exact(text)): return None
+    "The plan for *put A and B on L* where L has nothing but `single` things; an offer where it may be either, where there are more of them, or where one is there already; `None` where L is no list."
+    pair = pair_of(text) or ((*chain, False) if (chain := chain_of(text)) else None)
+    if not pair or ";" in text or not on_a_list(call := exact(text)): return None
     both = [exact(each) for each in pair[1]]
     some = [each for each, call in zip(pair[1], both) if on_a_list(call)]
     if len(some) == 2 and pair[2] and single(call): return in_one_plan(both)
-    lead = "One thing or two?" if len(some) == 2 else "Not all of these can be added: one may be there already."
+    lead = "One thing or two?" if len(some) == len(both) == 2 else "One thing or several?" if len(some) == len(both) else "Not all of these can be added: one may be there already."
     return decline(f"{lead} Did you mean “{'; '.join(some)}”? Say “yes”, and I'll do it. As one item it is: {pair[0]}") if some else None
+
+# %% ../../nbs/reflex/sequences.ipynb #965099d1
+def chain_of(text: str) -> tuple[str, list[str]] | None:
+    "For *put A and B and C on L*: the request for all of it as one thing, and the requests for each of them. `None` for any other sentence."
+    found = _ENUMERATED.fullmatch(" ".join(text.split()).rstrip("!."))
+    things = re.split(r"\s(?:and|und|&)\s", found["all"], flags=re.I) if found and not set(found["all"]) & set(",;") else []
+    if not 2 < len(things) <= MOST_PARTS or not all(0 < len(thing.split()) <= 4 for thing in things): return None
+    return f'{found["verb"]} "{found["all"]}" {found["end"]}', [f"{found['verb']} {thing} {found['end']}" for thing in things]
 
 # %% ../../nbs/reflex/sequences.ipynb #e36606ee
 def several(request: Request, exact: Callable[[str], dict | None], single: Callable[[dict], bool] = lambda call: False) -> dict | None:

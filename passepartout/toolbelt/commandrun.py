@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .bounds import bounds
-from .copies import copies, in_their_place, kept_keys, told_of_copies
+from .copies import copies, in_their_place, kept_keys, told_of_copies, told_of_veiled, veiled_copies
 from .keyless import KeylessTexts, NotLooked
 from ..messages import Label
 from .reach import output_label, seen_before
@@ -80,19 +80,22 @@ def judge_again(roots: Sequence[Root], watch: Watch) -> Callable[[Simple, Mappin
 
 # %% ../../nbs/toolbelt/12cf_commandrun.ipynb #f17b9fa0
 async def run_command(opened: Any, seconds: int, roots: Sequence[Root], find: Callable[[], Bubblewrap], hidden: Sequence[str] = (),
-                      private: Sequence[str] = (), looked: KeylessTexts | None = None) -> ToolResult:
-    """Run what a gate has opened, for `seconds` at most, and tell how it ended. `find` says where commands run, `hidden` folders are not seen, `private` tags make the output private.
+                      private: Sequence[str] = (), looked: KeylessTexts | None = None, veil: Sequence[str] = ()) -> ToolResult:
+    """Run what a gate has opened, for `seconds` at most, and tell how it ended. `find` says where commands run, `hidden` folders are not seen, `private` tags make the output private, and what is under the tags `veil` is not there for what only reads.
     `ToolError` when nothing was run or nothing is shown, `ScriptUnfinished` when a limit ended it."""
     if not isinstance(opened, OpenedScript): raise ToolError("No gate has judged this command, so it was not run.")
     watch, kept = Watch(roots), await keys_on_the_way(opened, roots)
     if opened.reads: await asyncio.to_thread(watch.look, opened.script)
     covered = await asyncio.to_thread(bounds, opened.script, roots, kept) if opened.reads else kept
-    try: said = await asyncio.to_thread(kept_keys, opened.script, roots, looked or KeylessTexts()) if opened.reads else {}
+    veiled, bare, looked = frozenset(), {}, looked or KeylessTexts()
+    try:
+        said = bare = await asyncio.to_thread(kept_keys, opened.script, roots, looked) if opened.reads else {}
+        if opened.reads and veil: said, veiled = await asyncio.to_thread(veiled_copies, opened.script, roots, bare, veil, looked)
     except NotLooked as why: raise ToolError(f"It was not run, since keys might stand in what it opens. {why.message}") from None
-    looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private))
+    looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private, veiled))
     try:
         with copies({path: text for path, text in said.items() if not is_covered(path, covered)}) as shown, in_their_place(opened.files, shown) as files:
-            remark = told_of_copies(shown, roots)
+            remark = told_of_copies([each for each in shown if each.path in bare], roots)
             outcome = await run_script(opened.script, roots, files, wrap=find(), hidden=hidden, covered=[*covered, *shown],
                                        writable=not opened.reads, limits=RunLimits(wall_s=float(seconds)), again=judge_again(roots, watch))
     except (ShellError, SandboxError) as error: raise ToolError(error.message) from error
@@ -100,12 +103,13 @@ async def run_command(opened: Any, seconds: int, roots: Sequence[Root], find: Ca
     if set(await keys_on_the_way(opened, roots)) - set(kept):
         raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. "
                         "Run it again.")
-    label = await asyncio.to_thread(output_label, opened, outcome, roots, private, await looking)
+    label = await asyncio.to_thread(output_label, opened, outcome, roots, private, await looking, veiled)
     if why := await asyncio.to_thread(watch.objection): raise ToolError(why)
     if outcome.ended: raise ScriptUnfinished(told(outcome), not opened.reads, label)
     text = told(outcome, told_without_network(command.argv for command in opened.script.commands()) if outcome.sandboxed else "")
     if remark: text = f"{text}\n{remark}"
-    return ToolResult(text, {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut, "text": text}, label, {"status": outcome.status, "sandboxed": outcome.sandboxed})
+    data = {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut, "text": text}
+    return ToolResult(text, data, label, {"status": outcome.status, "sandboxed": outcome.sandboxed}, aside=told_of_veiled(veiled, roots))
 
 # %% ../../nbs/toolbelt/12cf_commandrun.ipynb #579a94f6
 def is_covered(path: str, covered: Sequence[Cover]) -> bool:

@@ -30,6 +30,7 @@ from ..org import Node, Outline, plain_text
 from ..outline.privacy import is_private
 from ..outline.rewrite import RewriteError, change_tags, delete_property, retitle, set_property
 from ..tools import Parameter, Tool, ToolContext, ToolResult, pure
+from .veiled import two_sided, veil_for
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #69fad9e0
 def read_heading(do: NoteEditor, context: ToolContext, heading: str) -> ToolResult:
@@ -103,7 +104,8 @@ def line_edit(editor: NoteEditor, context: ToolContext, heading: str, day: Any, 
     "The edit that moves the date of the line of a list that `heading` names; `None` when it names none. Raises `RewriteError`."
     from passepartout.outline.planning import date_of_line, move_appointment
     note = open_note(context.resources["path"], editor.cache)
-    if (found := dated_line(note.outline, heading)) is None: return None
+    if (found := dated_line(editor.seen(context, note.outline, heading), heading)) is None: return None
+    if (found := dated_line(note.outline, f"line {found[0].line}: {heading.partition(': ')[2]}")) is None: return None
     stamp, node = found
     hidden = is_private(note.outline.tags(node), editor.private)
     named = f"line {stamp.line} of {note.outline.file}" if hidden else f"“{stamp.said}” in {note.outline.file}"
@@ -127,8 +129,9 @@ def check_edit(editor: NoteEditor, context: ToolContext, heading: str, item: str
     if add:
         return editor.change(context, heading, lambda outline, node: add_item(outline, node, item),
                              f"Added the item “{item.strip()}” to {{}}", whole=True)
-    said = f"{'Checked off' if done else 'Opened again'} “{item.strip()}” in {{}}"
-    return editor.change(context, heading, lambda outline, node: check(outline, node, item, done, now=moment(context), seen=masked), said, whole=True)
+    said, veil = f"{'Checked off' if done else 'Opened again'} “{item.strip()}” in {{}}", veil_for(context, item)
+    hidden = lambda outline, node: is_private(outline.tags(node), veil)
+    return editor.change(context, heading, lambda outline, node: check(outline, node, item, done, now=moment(context), seen=masked, hidden=hidden), said, whole=True)
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #d1a3a6dc
 def priority_edit(editor: NoteEditor, context: ToolContext, heading: str, letter: str) -> list[FileEdit]:
@@ -154,6 +157,7 @@ def is_about_private(do: NoteEditor, context: ToolContext, args: dict, error: Pa
     for file, heading in _SPOKEN_OF:
         try: outline = open_note(context.resources[file], do.cache, tuple(s + end for s in SUFFIXES for end in ("", "_archive")), new=True).outline
         except (KeyError, PassepartoutError): continue
+        outline = do.seen(context, outline, str(args.get(heading) or ""))
         private = [node for node in outline.nodes if is_private(outline.tags(node), do.private)]
         if any(node.title and plain_text(node.title) in plain_text(error.message) for node in private): return True
         try: meant = find_heading(outline, str(args.get(heading) or "")) if args.get(heading) else outline.nodes[0]
@@ -219,7 +223,7 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
     def name(path, target, links, context): return rename_edit(do, context)
     def read(path, heading, context): return read_heading(do, context, heading)
     bodies = [with_label(do, body) for body in (read, add, todo, put, tag, plan, title, move, store, write, box, name)]
-    return [Tool("org-read", "Show one heading with all below it", [READ_TAKES[0], HEADING], bodies[0], effects=READS, returns=LINES),
+    return [Tool("org-read", "Show one heading with all below it", [READ_TAKES[0], HEADING], two_sided(bodies[0]), effects=READS, returns=LINES),
             *declare(*bodies[1:])]
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #8df48564

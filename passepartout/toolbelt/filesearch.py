@@ -26,6 +26,7 @@ from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
 from ..confinement.roots import PathRefused
 from .keyless import MOST_NEW, KeylessTexts, NotLooked
+from .veiled import veil_text
 from ..tuples import NamedTuple
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #f2211a8b
@@ -66,12 +67,14 @@ class FileMatch(NamedTuple):
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #54d6748d
 def matches_in(file: OpenedPath, found: Any, most: int, private: Sequence[str] = (), looked: KeylessTexts | None = None,
-               left: list[int] | None = None) -> list[FileMatch]:
+               left: list[int] | None = None, veil: Sequence[str] = ()) -> list[FileMatch]:
     "The first `most` lines of an opened file in which `found` matches, where it says no key. A file that is too large or no text has none. `left`: how much may be looked through for keys; without it, a file in which there is no match is not looked through. `NotLooked` when it could not be."
     try:
-        text = decode(file.read_bytes(MOST_BYTES)).text
+        text = whole = decode(file.read_bytes(MOST_BYTES)).text
+        if veil: text = veil_text(whole, file.display, veil)
         if left is not None or found.search(text.encode("utf-8", "surrogatepass")):
-            if (keyless := (looked or KeylessTexts()).of(file, [MOST_NEW] if left is None else left)) is not None: text = keyless
+            if (keyless := (looked or KeylessTexts()).of(file, [MOST_NEW] if left is None else left)) is not None:
+                text = keyless if text is whole else veil_text(keyless, file.display, veil)
     except (NotText, PathRefused, OSError): return []
     data, at, line, hits = text.encode("utf-8", "surrogatepass"), 0, 1, []
     while len(hits) < most and at < len(data) and (hit := found.search(data, at)):
@@ -144,7 +147,8 @@ def not_seen(names: Sequence[str]) -> str:
 
 # %% ../../nbs/toolbelt/12e_filesearch.ipynb #9aca45d8
 def search_files(folder: OpenedPath, pattern: str, *, regex: bool = False, case: bool = False, files: str = "", most: int = 50,
-                 private: Sequence[str] = (), scout: bool = True, seconds: float = MOST_SECONDS, looked: KeylessTexts | None = None) -> FileMatches:
+                 private: Sequence[str] = (), scout: bool = True, seconds: float = MOST_SECONDS, looked: KeylessTexts | None = None,
+                 veil: Sequence[str] = ()) -> FileMatches:
     "Lines in text files below an opened folder (or in one file). `files` is a pattern for names, as *.py; `scout=False` does without ripgrep. `SearchError` when the pattern is none."
     found, wanted, hits, unseen, deadline = compiled(pattern, regex, case), _named(files), [], [], time.monotonic() + seconds
     names, looked, left = worth_opening(folder, pattern, case, time.monotonic() + seconds / 2) if scout and not regex else None, looked or KeylessTexts(), [MOST_NEW]
@@ -157,7 +161,7 @@ def search_files(folder: OpenedPath, pattern: str, *, regex: bool = False, case:
         if count >= MOST_FILES:
             return told(f"Only the first {MOST_FILES:,} files were searched; name a folder further down.")
         if not wanted(file.relative) or file.kind != "file" or file is not folder and file.sensitive: continue
-        try: hits += matches_in(file, found, most + 1 - len(hits), private, looked, left if regex else None)
+        try: hits += matches_in(file, found, most + 1 - len(hits), private, looked, left if regex else None, veil)
         except NotLooked: unseen.append(file.display)
         if len(hits) > most: return told(f"There are more than {most}; ask for something more particular.")
     return told("")

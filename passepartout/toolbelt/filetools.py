@@ -28,6 +28,7 @@ from ..confinement.resources import hint
 from ..outline.rewrite import RewriteError
 from ..labels import FREE, SURE
 from ..tools import Parameter, Tool, ToolContext, ToolResult, pure
+from .veiled import two_sided, veil_of
 
 # %% ../../nbs/toolbelt/12f_filetools.ipynb #325ba6a7
 def opened_text(file: OpenedPath) -> Note:
@@ -140,7 +141,7 @@ def search_text(pattern: str, regex: bool, case: bool, files: str, limit: int, c
     "The lines below the opened folder in which `pattern` is found. `SearchError` when it cannot be searched for."
     if not 1 <= limit <= MOST_LINES: raise SearchError(f"The limit is between 1 and {MOST_LINES}.")
     folder = context.resources["folder"]
-    found = search_files(folder, pattern, regex=regex, case=case, files=files, most=limit, private=private, looked=looked)
+    found = search_files(folder, pattern, regex=regex, case=case, files=files, most=limit, private=private, looked=looked, veil=veil_of(context))
     lines = [f"{match.file}:{match.line}: {match.text}" for match in found.matches] or [f"No line holds {shown(pattern)}."]
     label = notes_label((match.file for match in found.matches), any(match.private for match in found.matches))
     return ToolResult("\n".join(filter(None, [*lines, found.cut, folder.kept_out and folder.kept_out.remark()])),
@@ -164,4 +165,4 @@ def file_tools(private_tags: Sequence[str] = ("@personal", "@private"), looked: 
         Tool("list-files", "List what is in a folder; hidden files are left out", [FOLDER, Parameter("deep", "boolean", "all files in all folders below it", default=False)], names, effects=READS, returns=[{"name": FREE, "kind": SURE}]),
         Tool("search", "Find lines in text files of up to 5 MB, in any folder; for notes org-find is better", [Parameter("pattern", "string", "a text, or with regex an expression"), FOLDER,
             Parameter("files", "string", "only files with such names, as *.py", default=""), Parameter("regex", "boolean", "the pattern is a regular expression", default=False),
-            Parameter("case", "boolean", "upper and lower case differ", default=False), Parameter("limit", "integer", "how many lines at most", default=50)], search, effects=READS, returns=[{"file": FREE, "line": SURE, "text": FREE, "private": SURE}])]
+            Parameter("case", "boolean", "upper and lower case differ", default=False), Parameter("limit", "integer", "how many lines at most", default=50)], two_sided(search), effects=READS, returns=[{"file": FREE, "line": SURE, "text": FREE, "private": SURE}])]

@@ -26,6 +26,7 @@ from ..search import Found, find
 from ..outline.diarydates import diary_dates
 from ..outline.timestamps import broken_stamps
 from ..tools import ToolContext, ToolResult
+from .veiled import veil_of, veil_outline
 from ..awareness.views import view
 
 # %% ../../nbs/toolbelt/12ac_notesource.ipynb #c59f8e5d
@@ -35,9 +36,10 @@ def notes_label(files: Iterable[str], private: bool) -> Label:
 
 # %% ../../nbs/toolbelt/12ac_notesource.ipynb #8b6067ac
 class ReadNotes:
-    "A folder of notes, read."
-    def __init__(self, folder: OpenedPath, cache: NoteCache):
+    "A folder of notes, read. What has one of the tags `veil` is not there."
+    def __init__(self, folder: OpenedPath, cache: NoteCache, veil: Sequence[str] = ()):
         self.notes, self.kept_out = read_notes(folder, cache), folder.kept_out
+        if veil: self.notes = replace(self.notes, outlines=tuple([veil_outline(each, veil, cache.default) for each in self.notes.outlines]))
 
     @property
     def empty(self) -> bool:
@@ -88,13 +90,13 @@ class NoteSource:
 
     def open(self, context: ToolContext) -> IndexedNotes | ReadNotes:
         "The notes of the opened folder, from the index when it is one of them and nothing in it is kept from the caller."
-        folder = context.resources["folder"]
+        folder, veil = context.resources["folder"], veil_of(context)
         if folder.kept_out is None and serves(self.index, folder):
             try: notes = MeantNotes(self.index, folder, self.progress)
-            except IndexFailed: return ReadNotes(folder, self.cache)
-            notes.vectors = self.vectors()
+            except IndexFailed: return ReadNotes(folder, self.cache, veil)
+            notes.vectors, notes.veil = self.vectors(), veil
             return notes
-        return ReadNotes(folder, self.cache)
+        return ReadNotes(folder, self.cache, veil)
 
     def answered(self, work: Callable[["NoteSource"], ToolResult]) -> ToolResult:
         "What `work(source)` answers. When the index fails meanwhile, the notes are read, and the answer ends with why."

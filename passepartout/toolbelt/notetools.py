@@ -35,6 +35,7 @@ from ..outline.privacy import as_note, is_private
 from ..search import Hit
 from .declarations import ADDS, READS
 from ..tools import Parameter, Tool, ToolContext, ToolResult, pure
+from .veiled import two_sided, veil_of, veil_text
 from ..awareness.views import VIEWS
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #e2c3de35
@@ -106,7 +107,7 @@ def read_file(start: int, lines: int, context: ToolContext, private: Sequence[st
               states: Keywords = Keywords()) -> ToolResult:
     "`lines` lines of the opened file, from number `start` on, the first from its `column`. How to read on is told for the `rest` of the file, or only for what was asked for. Raises `PassepartoutError`."
     file = context.resources["path"]
-    try: text = decode(file.read_bytes(MOST_BYTES)).text
+    try: text = veil_text(decode(file.read_bytes(MOST_BYTES)).text, file.display, veil_of(context))
     except NotText as reason: raise PassepartoutError(f"{file.display} cannot be shown: {reason.message}.") from None
     every = [line.rstrip("\r") for line in text.split("\n")]
     total = len(every) - (every[-1] == "")
@@ -182,8 +183,8 @@ def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_ta
     def read_body(path, start, lines, context, column=None):
         return read_file(start, lines, context, private_tags, column=column or 1, states=source.cache.default)
     takes = [replace(each, default=inbox) if each.name == "file" else each for each in CAPTURE_TAKES]
-    return [Tool("org-find", "Find sections in the notes that hold all of these words, best first", FIND_TAKES, find_body, effects=READS,
+    return [Tool("org-find", "Find sections in the notes that hold all of these words, best first", FIND_TAKES, two_sided(find_body), effects=READS,
                  returns=HITS), Tool("org-agenda", "List what is due, planned or on from one day to another, or open tasks in another view",
-                                     AGENDA_TAKES, agenda_body, effects=READS, returns=ITEMS),
+                                     AGENDA_TAKES, two_sided(agenda_body), effects=READS, returns=ITEMS),
             Tool("org-capture", "Add a note or a task at the end of a file of notes", takes, pure(capture_body), effects=ADDS,
-                 edits=True), Tool("read-file", "Show lines of one file", READ_TAKES, read_body, effects=READS, returns=LINES)]
+                 edits=True), Tool("read-file", "Show lines of one file", READ_TAKES, two_sided(read_body), effects=READS, returns=LINES)]

@@ -9,8 +9,9 @@ __all__ = ['UNPACKS', 'MOST_FILES', 'MOST_SOURCES', 'unpacked', 'holds_private',
            'reached', 'pasts', 'may_show_private', 'sources_of', 'seen_before', 'output_label']
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #9289df03
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..notes import MOST_BYTES, SUFFIXES, NotText, decode, parse_note
 from ..outline.privacy import COPIES, as_note, is_private, mentions_private, private_names
@@ -115,18 +116,19 @@ def _looked_back(command: Simple, here: frozenset[str] | None, roots: Sequence[R
     return {root.path for root in roots} if here is None else git_folders(command, here, roots)
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #2d4c021c
-def may_show_private(opened: OpenedScript, roots: Sequence[Root], private: Sequence[str]) -> bool:
-    "Could the output of `opened` hold something from under a private heading? Reads files, and should not be called on the event loop."
+def may_show_private(opened: OpenedScript, roots: Sequence[Root], private: Sequence[str], veiled: Collection[str] = ()) -> bool:
+    "Could the output of `opened` hold something from under a private heading? Of the files `veiled` it saw a copy without. Reads files, and should not be called on the event loop."
     files, folders = reached(opened.script, roots) if opened.reads else (set(), {root.path for root in roots})
     unpack = any(map(_unpacks, opened.script.commands()))
     for path in files:
+        if path in veiled: continue
         try:
             with resolve(roots, path) as file:
                 if holds_private(file, private, unpack): return True
         except PathRefused: return True
     places = pasts(opened, roots)
     if private and places and any(map(_told_late, opened.script.commands())): return True
-    return (any(_folder_holds(folder, roots, private) for folder in folders)
+    return (any(_folder_holds(folder, roots, private, veiled) for folder in folders)
             or any(ever_private(place, private, objects_named(_words(opened.script))) for place in places))
 
 def _told_late(command: Simple) -> bool: return any_hole(command.argv) and command.argv[0].rpartition("/")[2] == "git"
@@ -136,12 +138,12 @@ def _words(script: Script) -> list[str]: return [word for command in script.comm
 MOST_FILES = 100_000
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #412aeb12
-def _folder_holds(folder: str, roots: Sequence[Root], private: Sequence[str]) -> bool:
+def _folder_holds(folder: str, roots: Sequence[Root], private: Sequence[str], veiled: Collection[str] = ()) -> bool:
     skipped, looked = [], 0
     try:
         with resolve(roots, folder, "tree") as opened:
             for file in opened.walk((*SUFFIXES, *COPIES), MOST_FILES, skipped=skipped):
-                if holds_private(file, private): return True
+                if os.path.join(file.root.path, file.relative) not in veiled and holds_private(file, private): return True
                 looked += 1
     except (PathRefused, OSError): return True
     return looked >= MOST_FILES or any(why not in (ODD, ELSEWHERE, CLOSED) for _, why in skipped)
@@ -165,15 +167,15 @@ def _named(path: str, roots: Sequence[Root]) -> str:
     return name if name.isprintable() else shown(name, 4096)
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #1866729a
-def seen_before(opened: OpenedScript, roots: Sequence[Root], private: Sequence[str]) -> Label:
+def seen_before(opened: OpenedScript, roots: Sequence[Root], private: Sequence[str], veiled: Collection[str] = ()) -> Label:
     "What can be said of the output of `opened` when it begins. Reads files, and should not be called on the event loop."
-    return Label("tool", may_show_private(opened, roots, private), sources_of(opened, roots)) if opened.reads else Label("tool")
+    return Label("tool", may_show_private(opened, roots, private, veiled), sources_of(opened, roots)) if opened.reads else Label("tool")
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #7f341ed4
 def output_label(opened: OpenedScript, outcome: Outcome, roots: Sequence[Root], private: Sequence[str],
-                 before: Label = Label("tool")) -> Label:
-    "The label of what `opened` printed; `before` is what was `seen_before` it ran. Reads files, and should not be called on the event loop."
+                 before: Label = Label("tool"), veiled: Collection[str] = ()) -> Label:
+    "The label of what `opened` printed; `before` is what was `seen_before` it ran, and of the files `veiled` it saw a copy without anything private. Reads files, and should not be called on the event loop."
     told = tuple(sorted({*sources_of(opened, roots), *before.sources}))[:MOST_SOURCES] if outcome.kept or outcome.cut else ()
     uncovered = not outcome.sandboxed and bool(mounted(roots))
     return Label("tool" if opened.reads or outcome.sandboxed else "network",
-                 before.private or uncovered or may_show_private(opened, roots, private), told)
+                 before.private or uncovered or may_show_private(opened, roots, private, veiled), told)

@@ -15,6 +15,7 @@ from ..confinement.roots import Root
 from ..shell.sandbox import find_bubblewrap
 from .keyless import KeylessTexts
 from ..tools import Parameter, Tool, ToolContext, ToolError, ToolResult
+from .veiled import veil_of
 
 # %% ../../nbs/toolbelt/12d_shelltool.ipynb #4c4ef9bc
 MOST_SECONDS = 600
@@ -27,7 +28,7 @@ def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), private_tags: 
         if not 1 <= timeout <= MOST_SECONDS:
             raise ToolError(f"The time for a command is between 1 and {MOST_SECONDS} seconds, not {timeout}.")
         from passepartout.toolbelt.commandrun import run_command
-        return await run_command(context.resources.get("command"), timeout, roots, find_bubblewrap, hidden, private_tags, looked)
+        return await run_command(context.resources.get("command"), timeout, roots, find_bubblewrap, hidden, private_tags, looked, veil_of(context))
     return Tool("shell", "Run a command line in the memex folder; no network, no input, and nothing stays running",
                 [Parameter("command", kind="command", description="what to run"),
                  Parameter("timeout", "integer", "seconds", default=30, kind="limit")], body, timeout=MOST_SECONDS + 30,
