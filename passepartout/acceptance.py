@@ -53,8 +53,7 @@ def allowed(journal: Journal) -> Iterator[str]:
             and genuine_record(journal, each["seq"])]
     over = {body.get("id") for _, body in told if body.get("state") == "revoked"}
     for at, body in told:
-        if body.get("state") == "given" and body["id"] not in over and not (body.get("expires")
-                and expired(at, body["expires"], journal.clock())):
+        if body.get("state") == "given" and body["id"] not in over and not (body.get("expires") and expired(at, body["expires"], journal.clock())):
             yield str(body.get("words") or f"{body['tool']} {body.get('argument', '')}".strip())
 
 # %% ../nbs/19la_acceptance.ipynb #e5d22c73
@@ -90,10 +89,8 @@ def _put_right(store: Journal, seq: int, draft: Draft, seen: Damage, who: dict) 
               and genuine_record(store, row[0]) is None}
     owners = dict(store.db.execute("SELECT id, owner FROM effects"))
     for statement in ("DELETE FROM effects", "DELETE FROM approvals"): store.execute(statement)
-    store.execute_many("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?)",
-                    [(row[0], id, row[1], owners.get(id, ""), row[2]) for id, row in effects.items()])
-    store.execute_many("INSERT OR IGNORE INTO approvals VALUES (?, ?, ?, ?)",
-                    [(row[0], id, *row[1:]) for id, row in {**approvals, **forged}.items()])
+    store.execute_many("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?)", [(row[0], id, row[1], owners.get(id, ""), row[2]) for id, row in effects.items()])
+    store.execute_many("INSERT OR IGNORE INTO approvals VALUES (?, ?, ?, ?)", [(row[0], id, *row[1:]) for id, row in {**approvals, **forged}.items()])
     images, memories = _drop_images(store), _drop_memories(store)
     told = acceptance(seen.found)
     if "ranges" in told: told["ranges"] = as_ranges(seen.found.lost)

@@ -356,8 +356,7 @@ def approved_hash(agent, signal: Signal) -> str:
 async def changed_underway(agent, permit: Clearance, action: Action, signal: Signal) -> Signal | None:
     "Put an action that the gates changed since it was approved to the person; what was opened for it is closed."
     agent.clearances.redeem(permit, agent, signal).close()
-    return await agent.file_flight_plan(signal, ApprovalRequired(action,
-            "Asked again, the gates changed the action, so it needs your approval.", "verify"))
+    return await agent.file_flight_plan(signal, ApprovalRequired(action, "Asked again, the gates changed the action, so it needs your approval.", "verify"))
 
 # %% ../nbs/17_act.ipynb #dfc6e47d
 _NO_REASON = ("The explanation is refused: ", "The text is the example's placeholder")

@@ -221,7 +221,7 @@ def make_item(facts: Facts, stamp: Stamp, day: date, left: int, part: tuple[int,
     first = part is None or part[0] == 1
     if dates_its_line(stamp): facts = facts._replace(title=stamp.said or stamp.repeat.says(day))
     return AgendaItem(day, "event" if stamp.kind == "plain" else stamp.kind, left, stamp.at if first else None,
-                stamp.until if part is None else None, part, *facts, stamp.repeat is not None, habit)
+                      stamp.until if part is None else None, part, *facts, stamp.repeat is not None, habit)
 
 # %% ../nbs/08b_agenda.ipynb #d3bbeca1
 def dates_its_line(stamp: Stamp) -> bool:

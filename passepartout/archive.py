@@ -131,8 +131,7 @@ class ArchiveReader(ArchiveBlocks):
         for name, about in self.members.items():
             if not names.fullmatch(name):
                 raise ArchiveError(f"The archive names {name[:80]!r}, which no backup holds. Nothing was unpacked.")
-            if not isinstance(about, dict) or type(about.get("size")) is not int or about["size"] < 0 or not isinstance(about.get("sha256"),
-                    str):
+            if not isinstance(about, dict) or type(about.get("size")) is not int or about["size"] < 0 or not isinstance(about.get("sha256"), str):
                 raise ArchiveError("The list at the beginning of the archive is none. Take another copy of it.")
 
     @property

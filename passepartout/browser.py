@@ -18,7 +18,7 @@ from .gates.network import network_skill
 from .gates.paths import paths_skill
 from .gates.permissions import Permissions, permissions_skill
 from .gates.policy import policy_skill
-from .gates.provenance import provenance_skill
+from .gates.provenance import Provenance, provenance_skill
 from .messages import Label, Signal
 from .notes import NoteCache
 from .toolbelt.notetools import note_tools
@@ -41,7 +41,7 @@ def stand_in(folder: Any, permissions: Mapping[str, str] = {}) -> SimpleNamespac
     words, view = lambda signal: Words(host.said, date.today()), lambda signal: Words("", date.min)
     influence = lambda signal: Label(origin="network" if host.read else "person")
     for gate in (policy_skill(), permissions_skill(mine), paths_skill(host.tools, roots), network_skill(host.tools, ()),
-                 provenance_skill(host.tools, words, influence, view, mine.tiers)): host.skills.register(gate)
+                 provenance_skill(Provenance(host.tools, words, influence, view, mine.tiers))): host.skills.register(gate)
     return host
 
 # %% ../nbs/82_browser.ipynb #f5ef5d03

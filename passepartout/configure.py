@@ -143,8 +143,7 @@ def wanted_values(present: Present, answers: Answers) -> dict[str, str]:
     wanted: dict[str, Any] = {"assistant": answers.name, "memex_dir": answers.memex and shortened(answers.memex, home), "gguf_file": answers.gguf and shortened(answers.gguf, home),
         "provider_cascade": answers.providers and ", ".join(answers.providers), "provider_models": pairs(settings.provider_models, answers.models) if answers.models else None,
         "provider_urls": pairs(settings.provider_urls, answers.urls) if answers.urls else None, "privacy_filter_tags": None if answers.tags is None else ", ".join(answers.tags)}
-    as_is = lambda value: ", ".join(map(str, value)) if isinstance(value, tuple) else shortened(value, home) if isinstance(value,
-            Path) else str(value)
+    as_is = lambda value: ", ".join(map(str, value)) if isinstance(value, tuple) else shortened(value, home) if isinstance(value, Path) else str(value)
     return {name: value for name, value in wanted.items() if value is not None and value != as_is(getattr(settings, name))}
 
 # %% ../nbs/19j_configure.ipynb #ba5eacfd

@@ -208,6 +208,5 @@ def diary_of(agent: Any, clock: Callable[[], float] | None = None) -> Diary:
     "The diary of an agent; an agent without a file keeps it in memory."
     from passepartout.storage.journalfile import is_alive
     journal = agent.journal
-    alive = lambda owner: journal.path is not None and bool(owner) and os.sep not in owner and is_alive(journal.path.with_suffix(".owners"),
-            owner)
+    alive = lambda owner: journal.path is not None and bool(owner) and os.sep not in owner and is_alive(journal.path.with_suffix(".owners"), owner)
     return Diary(journal.path and journal.path.with_name("jobs.sqlite"), clock or journal.clock, journal.boot, alive)

@@ -40,8 +40,7 @@ def check_rules(patient: Patient) -> Iterator[Any]:
     "Whether the person's rules can be read and are in force."
     files = [path for path in (patient.config / "rules.ini", patient.config / "rules.org") if path.exists()]
     book = patient.agent.permissions.book if patient.agent is not None else load_rules(patient.config / "rules.ini")
-    yield f"{counted(len(book.rules), 'rule')} of your own" + (", each tried on its examples."
-            if patient.agent is not None else " can be read.")
+    yield f"{counted(len(book.rules), 'rule')} of your own" + (", each tried on its examples." if patient.agent is not None else " can be read.")
     if patient.agent is None: yield from rule_findings(book.problems)
     elif files and not book.path:
         yield Finding(f"The rules in {listed(list(map(str, files)))} are not in force.",

@@ -57,7 +57,7 @@ def mandatory_gates(agent: Any, mine: Any) -> list:
     from passepartout.gates.permissions import names_addresses, opened_verdict, permissions_skill
     from passepartout.gates.policy import policy_skill
     from passepartout.gates.privacy import privacy_skill
-    from passepartout.gates.provenance import provenance_skill
+    from passepartout.gates.provenance import Provenance, provenance_skill
     from passepartout.gates.secrets import secrets_skill
     from passepartout.gates.shell import shell_skill
     from passepartout.gates.unattended import unattended_skill
@@ -67,8 +67,8 @@ def mandatory_gates(agent: Any, mine: Any) -> list:
             paths_skill(agent.tools, agent.roots, partial(opened_verdict, mine)),
             network_skill(agent.tools, settings.allowed_hosts, partial(names_addresses, mine), agent.follows),
             shell_skill(agent.tools, agent.roots, os.path.expanduser("~"), lambda: find_bubblewrap().problem, settings.late_words),
-            provenance_skill(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets,
-                             agent.case_of, agent.endorsements.hold, settings.allowed_hosts, agent.remembered, agent.turns.echoes.of),
+            provenance_skill(Provenance(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets, agent.case_of,
+                                        agent.endorsements.hold, settings.allowed_hosts, agent.remembered, agent.turns.echoes.of)),
             privacy_skill(agent.tools, partial(confidential, agent), agent.words, agent.recalls),
             unattended_skill(agent.tools, agent.journal)]
 
@@ -105,8 +105,7 @@ def install_tools(agent: Any) -> None:
     for tool in memex_tools(agent): agent.tools.register(tool)
     agent.tools.register(undo_tool(agent.journal))
     agent.tools.register(web_tool(PageReader(agent.settings.allowed_hosts, agent.vault,
-                                         agrees=lambda asked, onward: agent.permissions.agrees(agent.tools.get("web-fetch"), asked,
-            onward))))
+                                             agrees=lambda asked, onward: agent.permissions.agrees(agent.tools.get("web-fetch"), asked, onward))))
     install_writing(agent)
     install_shell(agent)
 
@@ -118,7 +117,7 @@ def memex_tools(agent: Any) -> list:
     from passepartout.toolbelt.notetools import note_tools
     shared: dict[str, Any] = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
     indexed: dict[str, Any] = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
-               if agent.upkeep is not None else {})
+                               if agent.upkeep is not None else {})
     known: dict[str, Any] = {"holders": partial(files_with_id, agent), "dates_done": partial(dates_done, agent), "paths": partial(all_paths, agent)}
     return [*note_tools(**shared, **indexed, inbox=inbox_of(agent), begun=partial(new_file_text, agent)), *edit_tools(**shared, **known),
             *file_tools(agent.settings.privacy_filter_tags, agent.looked)]

@@ -177,8 +177,7 @@ def flow_reasons(tool: Tool, case: Case, words: Words, endorsed: Endorsed = nobo
         said += [f"The {name.replace('_', '-')} carries {cited(found, 120)}: {stood_in(label_of(value))}."
                  for name, found, value in strange_addresses(tool, args, words)]
     if leaks(tool, args, words, case.under): said.append("Something private would go to somebody whom you did not name.")
-    return ([made_late(case.read)] if not case.planned else []) + said[:4] + ([f"So it is with {len(said) - 4} more."] if len(said) > 4
-            else [])
+    return ([made_late(case.read)] if not case.planned else []) + said[:4] + ([f"So it is with {len(said) - 4} more."] if len(said) > 4 else [])
 
 # %% ../nbs/14c_flow.ipynb #9583f99b
 def made_late(read: Label) -> str:

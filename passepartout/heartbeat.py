@@ -81,7 +81,9 @@ MOST_ANSWERS = 20
 
 def carry_out(beat: Beat, said: Any) -> None:
     "Do what a worker's answer asks for. `PassepartoutError` for what is not an answer."
-    for each in (said if isinstance(said, list) else [said])[:MOST_ANSWERS]:
+    answers = said if isinstance(said, list) else [said]
+    for number, each in enumerate(answers):
+        if number == MOST_ANSWERS: raise PassepartoutError(f"A worker answers with {MOST_ANSWERS} things at most; this one had {len(answers)}, and the others were left out.")
         if each is None: continue
         if not isinstance(each, dict) or not set(each) <= {"say", "key", "propose", "reason", "keep"}:
             raise PassepartoutError("A worker answers with None, or with say, propose and keep.")

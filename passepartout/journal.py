@@ -99,8 +99,7 @@ class Batch(Committing):
     def next(self) -> "Batch":
         "An empty batch for the same turn."
         batch = object.__new__(Batch)
-        batch.session, batch.turn, batch.clock, batch.journal, batch.scanner = (self.session, self.turn, self.clock, self.journal,
-                self.scanner)
+        batch.session, batch.turn, batch.clock, batch.journal, batch.scanner = (self.session, self.turn, self.clock, self.journal, self.scanner)
         batch.records, batch.changes, batch.remembered, batch.first = [], [], [], None
         batch.durable, batch.written, batch.error = False, False, None
         return batch

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/loop.html.md"""
 # %% auto #0
 __all__ = ['RESTARTS', 'REPORTS', 'process_signal', 'one_pass', 'Failed', 'guarded_pass', 'after_restart', 'after_failure',
            'deliberate', 'say_plainly', 'loop_process', 'too_deep', 'run_loop', 'as_signal', 'stimulus_inject',
-           'heartbeat_start', 'heartbeat', 'auto_save', 'diagnostics_startup_run']
+           'heartbeat_start', 'heartbeat', 'save_when_due', 'diagnostics_startup_run']
 
 # %% ../nbs/18_loop.ipynb #81c5672c
 import asyncio
@@ -166,15 +166,18 @@ async def heartbeat(agent, interval: float) -> None:
     saved = time.monotonic()
     while not agent.interrupted:
         await asyncio.sleep(interval)
-        if time.monotonic() - saved >= agent.settings.memory_auto_save_interval: saved = await auto_save(agent)
+        saved = save_when_due(agent, saved)
         # one that fails is logged, and the heart beats on
         await asyncio.wait({stimulus_inject(agent, {"type": "EVENT", "payload": {"sensor": "heartbeat", "unix_time": int(time.time())}})})
 
 # %% ../nbs/18_loop.ipynb #ad806f10
-async def auto_save(agent) -> float:
-    "Save the memory; when that was, by the monotonic clock. A failure goes to the log, and is tried again at the next beat."
+def save_when_due(agent, saved: float) -> float:
+    "Save the memory if that was done last (`saved`, by the monotonic clock) longer ago than the setting says; when it was saved last. A failure goes to the log."
+    if time.monotonic() - saved < agent.settings.memory_auto_save_interval: return saved
     try: agent.memory.save()
-    except PassepartoutError as error: agent.log(f"HEARTBEAT: memory could not be saved: {error}")
+    except PassepartoutError as error:
+        agent.log(f"HEARTBEAT: memory could not be saved: {error}")
+        return saved
     return time.monotonic()
 
 # %% ../nbs/18_loop.ipynb #7b5ba03e

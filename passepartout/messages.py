@@ -232,8 +232,7 @@ class Action(Message):
         if (kind := named.get("type")) is not REQUEST and isinstance(kind, str) and str(kind).lower().lstrip(":") == PLAN:
             named = {"type": REQUEST, "target": PLAN, "payload": {**{k: v for k, v in named.items() if k != "type"}, "action": PLAN}}
         given = named.get("payload")
-        if ("steps" in map(folded, given) if type(given) is Plist else type(given) is not FrozenDict and is_mapping(given)
-            and "steps" in map(field_name, given)):
+        if ("steps" in map(folded, given) if type(given) is Plist else type(given) is not FrozenDict and is_mapping(given) and "steps" in map(field_name, given)):
             given = with_names(given)
             if (steps := given.pop("steps")) is not None: given["steps"] = freeze(steps, words=False)          # last, whatever came first
             named["payload"] = given

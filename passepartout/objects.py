@@ -48,8 +48,7 @@ class MemoryObject:
     @property
     def hash(self) -> str: return self.digest.hex()
 
-_id, _type, _attributes, _content, _parent_id, _children, _digest, _label, _hashed = [getattr(MemoryObject, each).__set__
-        for each in MemoryObject.__slots__]
+_id, _type, _attributes, _content, _parent_id, _children, _digest, _label, _hashed = [getattr(MemoryObject, each).__set__ for each in MemoryObject.__slots__]
 
 # %% ../nbs/06d_objects.ipynb #8fd34c12
 def canonical(value: Any) -> str:
@@ -146,8 +145,7 @@ def outline_parts(outline: Any) -> tuple[str, Keyword, FrozenDict, str, Any]:
         raise PipelineError(f"An outline is made of {{type, properties, contents}}; this part is a {type(outline).__name__}.")
     fields = {field_name(key): value for key, value in outline.items()}
     properties, contents = fields.get("properties") or {}, fields.get("contents")
-    if (type(properties) is not dict and not isinstance(properties, Mapping) or contents is not None
-        and not isinstance(contents, (list, tuple))):
+    if (type(properties) is not dict and not isinstance(properties, Mapping) or contents is not None and not isinstance(contents, (list, tuple))):
         raise PipelineError("The properties of an outline are named, and its contents are a list; this one has them differently.")
     attributes = plain_fields(properties)
     given = pick(attributes, "id")

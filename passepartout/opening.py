@@ -131,8 +131,7 @@ def known_secrets(settings: Settings, environ: Mapping[str, str], wanted: list[s
     from passepartout.redaction.knownvalues import secrets_in
     meant = {name: environ[name] for name in wanted if name in environ}              # it is a secret, whatever it looks like
     others = {name: value for name, value in environ.items() if name not in meant}
-    return secrets_in(own_keys(environ), ours=True) + secrets_in(meant, ours=True) + secrets_in(others) + secrets_in(settings.secrets,
-            ours=True)
+    return secrets_in(own_keys(environ), ours=True) + secrets_in(meant, ours=True) + secrets_in(others) + secrets_in(settings.secrets, ours=True)
 
 # %% ../nbs/18e_opening.ipynb #a5480051
 def install_index(agent: Any, where: Any) -> None:

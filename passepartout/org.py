@@ -85,8 +85,7 @@ def read_keywords(lines: list[str], default: Keywords = Keywords()) -> Keywords:
     todo, done = [], []
     for line in lines:
         words = [word.split("(")[0] for word in line.split()]
-        before, bar, after = (words[:words.index("|")], True, words[words.index("|") + 1:]) if "|" in words else (words[:-1], False,
-                words[-1:])
+        before, bar, after = (words[:words.index("|")], True, words[words.index("|") + 1:]) if "|" in words else (words[:-1], False, words[-1:])
         todo += before; done += after
     return Keywords(tuple(filter(None, todo)), tuple(filter(None, done))) if todo or done else default
 

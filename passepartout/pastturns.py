@@ -22,8 +22,7 @@ def parts(kind: str, body: dict | None) -> list[tuple[str, dict | None]]:
     if kind not in ("proposal", "plan-step", "verdict") or not body or "verdict" not in body: return [(kind, body)]
     if "gates" in body: body = {**body, "gates": lines_of(body["gates"])}
     if kind == "verdict": return [(kind, body)]
-    told, verdict = (kind, {k: v for k, v in body.items() if k not in VERDICT_FIELDS}), ("verdict",
-            {k: body.get(k) for k in VERDICT_FIELDS})
+    told, verdict = (kind, {k: v for k, v in body.items() if k not in VERDICT_FIELDS}), ("verdict", {k: body.get(k) for k in VERDICT_FIELDS})
     return [told, verdict] if kind == "proposal" else [verdict, told]
 
 # %% ../nbs/17a_pastturns.ipynb #dbb2a47c

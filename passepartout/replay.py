@@ -152,8 +152,7 @@ class Replay:
 def incomparable(thought: Thought) -> str | None:
     "Why a recorded attempt cannot be judged again, in a word or two."
     if thought.proposal is None: return "erased"
-    if (not isinstance(thought.proposal.get("proposal"), str) or thought.verdict is None
-        or thought.verdict.get("verdict") not in ("allowed", "asks", "rejected")):
+    if (not isinstance(thought.proposal.get("proposal"), str) or thought.verdict is None or thought.verdict.get("verdict") not in ("allowed", "asks", "rejected")):
         return "incomplete"
     return "held a secret" if _REPLACED.search(thought.proposal["proposal"]) else None
 
@@ -195,8 +194,7 @@ def replay(agent, since: float | None = None, session: str | None = None) -> Rep
     return report
 
 # %% ../nbs/19b_replay.ipynb #bca387da
-def _judged(agent, report: Replay, past: Turns, turn: dict, begun: dict, stage: int, attempts: list[Thought], typed: bool) -> tuple[bool,
-        bool]:
+def _judged(agent, report: Replay, past: Turns, turn: dict, begun: dict, stage: int, attempts: list[Thought], typed: bool) -> tuple[bool, bool]:
     try: signal = signal_then(turn, begun, stage)
     except PassepartoutError:                                   # a channel that was never one, in a record of long ago
         report.skipped["incomplete"] += len(attempts)

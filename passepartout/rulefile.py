@@ -51,8 +51,7 @@ def org_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
         elif item := re.fullmatch(r"\s*[-+] +(\S+) +:: +(.*\S)\s*", line):
             latest = item[1].lower()
             yield number, section, item[1], item[2]
-        elif "::" in line or re.match(r"\s*[-+] ", line) or _MEANT.match(line) or latest not in ("",
-                "because") and line[:1].isspace() and line.strip():
+        elif "::" in line or re.match(r"\s*[-+] ", line) or _MEANT.match(line) or latest not in ("", "because") and line[:1].isspace() and line.strip():
             yield number, section, "", line.strip()
         elif not line[:1].isspace(): latest = ""
 
@@ -81,8 +80,7 @@ def read_rules(text: str, source: str = "rules.ini") -> RuleBook:
 def _sections(text: str, source: str) -> tuple[dict[str, list], list[str]]:
     "Section -> its lines as (number, name, value), and what is wrong with the lines."
     (found, problems, last), org = ({}, [], None), source.endswith(".org")
-    form, start = ("- name :: value", "a heading with its name, such as * The library") if org else ("name = value",
-            "its name in brackets, such as [the library]")
+    form, start = ("- name :: value", "a heading with its name, such as * The library") if org else ("name = value", "its name in brackets, such as [the library]")
     for number, section, name, value in org_lines(text) if org else file_lines(text):
         key = name.lower()
         if not _NAME.fullmatch(key): problems.append(f"{source} line {number}: {shown(name or value, 60)!r} is not a line of the form {form}.")

@@ -113,8 +113,7 @@ def read_words(text: str, fillers: bool = True) -> TargetWords:
     "Words as they are compared; without `fillers`, those that mean little are left out, unless nothing else is left."
     needles = [term.needle for term in read_query(text[:400])][:24]
     kept = needles if fillers else [n for n in needles if n.strip() not in FILLERS] or needles
-    return TargetWords(fold(text).strip(), tuple([part for each in SEPARATOR.split(text) if (part := fold(each).strip())]), tuple(kept),
-                 text.strip().casefold())
+    return TargetWords(fold(text).strip(), tuple([part for each in SEPARATOR.split(text) if (part := fold(each).strip())]), tuple(kept), text.strip().casefold())
 
 # %% ../nbs/08n_targets.ipynb #12228186
 def own_title(place: Place) -> str:

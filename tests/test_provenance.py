@@ -208,7 +208,7 @@ def test_the_short_way_for_commands_says_what_the_long_one_says(monkeypatch, ori
     action = normalise(SimpleNamespace(tools=tools), {"target": "tool", "payload": {"action": "call", "tool": "run", "args": args}})
     signal, read = Signal.of({"payload": {"sensor": "user-input", "text": "Look."}}), Label(origin, True, ("bill.org",))
     assert room.gives_commands_only(tools.get("run"), action)
-    def verdict(): return room.provenance_gate(tools, lambda signal: Words("Look.", date(2026, 11, 19)), lambda signal: read, lambda signal: Words("", date(2026, 11, 19)))(action, signal)
+    def verdict(): return room.Provenance(tools, lambda signal: Words("Look.", date(2026, 11, 19)), lambda signal: read, lambda signal: Words("", date(2026, 11, 19))).judge(action, signal)
     short = verdict()
     monkeypatch.setattr(room, "gives_commands_only", lambda tool, action: False)
     assert short is action and verdict() is action

@@ -97,3 +97,19 @@ def test_the_commands_read_the_notes_as_the_agent_does(home):
     assert run("show", "gutters").stdout.startswith("* WAITING gutters\n") and run("todo", "Solaris", "WAITING").returncode != 0
     told = home("doctor", "--memex", home.memex, "--json", env={"PASSEPARTOUT_TODO_KEYWORDS": "TODO"}).stdout
     assert "todo_keywords = 'TODO' is not a line of states" in told
+
+
+def test_the_shell_offers_the_states_of_the_setting(tmp_path, monkeypatch):
+    from types import SimpleNamespace
+    from passepartout.terminal.completion import tasks_and_states
+    for name, folder in (("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")): monkeypatch.setenv(name, str(tmp_path / folder))
+    monkeypatch.setenv("PASSEPARTOUT_TODO_KEYWORDS", "OPEN WAITING | SHUT")
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "house.org").write_text("* WAITING tell Pohl\n")
+    from passepartout.confinement.resources import Root
+    from passepartout.terminal.shelf import open_index
+    root = Root(tmp_path / "memex")
+    index = open_index(load_settings({"memex_dir": tmp_path / "memex"}), root)
+    index.refresh(); index.close(); root.close()
+    typed = SimpleNamespace(params={"target": ["tell"], "memex": str(tmp_path / "memex")}, parent=None)
+    assert tasks_and_states(typed, "") == ["OPEN", "SHUT", "WAITING", "none", "Pohl"]

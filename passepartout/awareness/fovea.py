@@ -192,8 +192,7 @@ def beside_rows(index: Index, row: FocusRow) -> list[FocusRow]:
     if row.parent < 0: return []
     before = rows_of(index, "n.file = ? AND n.parent = ? AND n.place < ? ORDER BY n.place DESC LIMIT ?", row.file, row.parent, row.place,
                      MOST_NEAR)
-    after = rows_of(index, "n.file = ? AND n.parent = ? AND n.place > ? ORDER BY n.place LIMIT ?", row.file, row.parent, row.place,
-                     MOST_NEAR)
+    after = rows_of(index, "n.file = ? AND n.parent = ? AND n.place > ? ORDER BY n.place LIMIT ?", row.file, row.parent, row.place, MOST_NEAR)
     nearest = sorted(before + after, key=lambda r: abs(r.place - row.place))[:MOST_NEAR]
     return sorted(nearest, key=lambda r: r.place)
 

@@ -54,8 +54,7 @@ def outline_tops(outline: Outline, private: tuple[str, ...], depth: int = 2) -> 
 # %% ../../nbs/awareness/08o_periphery.ipynb #b011dc74
 def index_tops(index: Index, file: int, path: str, private: tuple[str, ...], depth: int = 2, least: int = 0) -> list[Top]:
     "A file and its headings to `depth`, from the index; without the headings above the level `least`, whose tags count nevertheless."
-    asked = "SELECT place, parent, level, keyword, title, tags, state FROM node WHERE file = ? AND " + ("level <= ? ORDER BY place"
-            if depth else "place = ?")
+    asked = "SELECT place, parent, level, keyword, title, tags, state FROM node WHERE file = ? AND " + ("level <= ? ORDER BY place" if depth else "place = ?")
     rows = index.db.execute(asked, (file, depth)).fetchall()
     found, secret = [], {-1: False}
     for place, parent, level, keyword, title, tags, state in rows:

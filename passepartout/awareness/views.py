@@ -54,8 +54,7 @@ def sooner(dates: dict[int, tuple[bool, Stamp]], node: int, habit: bool, stamp: 
 def open_item(facts: Facts, habit: bool, stamp: Stamp | None) -> AgendaItem:
     "A task as an item. Without a date its kind is \"task\"."
     kind = "task" if stamp is None else "event" if stamp.kind == "plain" else stamp.kind
-    return AgendaItem(stamp and stamp.day, kind, 0, stamp and stamp.at, stamp and stamp.until, None, *facts,
-                stamp is not None and stamp.repeat is not None, habit)
+    return AgendaItem(stamp and stamp.day, kind, 0, stamp and stamp.at, stamp and stamp.until, None, *facts, stamp is not None and stamp.repeat is not None, habit)
 
 # %% ../../nbs/awareness/08m_views.ipynb #f6a53fc7
 WAITING = frozenset(("WAITING", "WAIT", "WARTEN", "WARTET", "WARTE", "HOLD", "ON-HOLD", "BLOCKED", "DELEGATED"))

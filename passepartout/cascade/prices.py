@@ -47,8 +47,7 @@ def read_prices(entries: Iterable[str]) -> tuple[dict[str, tuple[int, int, int] 
         provider, slash, model = (name.strip() or entry).partition("/")
         numbers = _OWN.fullmatch(price.strip()) if name else None
         found[provider.strip().lower() + slash + model] = tuple(ceil(float(number) * 1000)
-                                                                for number in (numbers[1], numbers[2], numbers[3]
-                or numbers[1])) if numbers else None
+                                                                for number in (numbers[1], numbers[2], numbers[3] or numbers[1])) if numbers else None
         if not numbers:
             wrong.append(f"provider_prices: {entry[:80]!r} is not of the form name=0.25/2, in dollars for a million tokens read and "
                          "written, so that price counts as unknown.")

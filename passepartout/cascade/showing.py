@@ -71,8 +71,7 @@ class Composing:
     def __call__(self, *sizes: Any) -> Composed:
         "The system prompt, for a model that counts so, with so many bytes beside it (the prompt is added). `BackendFailure` when there must be none."
         if sizes: sizes = (sizes[0], sizes[1] + utf8_bound(self.prompt))
-        composed = without_secrets(self.agent, self.backend, prompt_for(self.agent, self.backend, self.system_prompt, self.context, *sizes,
-                turn=self.turn))
+        composed = without_secrets(self.agent, self.backend, prompt_for(self.agent, self.backend, self.system_prompt, self.context, *sizes, turn=self.turn))
         if composed.private: self.private = True
         if self.draft is not None: self.draft.private = self.private
         return composed

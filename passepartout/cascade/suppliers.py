@@ -63,8 +63,7 @@ class BackendRegistry:
         except (TypeError, ValueError): found = ()
         names = {p.name for p in found} | ({"model", "context"} if any(p.kind is p.VAR_KEYWORD for p in found) else set())
         self.by_name[provider_name(name)] = Backend(provider_name(name), fn, inline, inspect.iscoroutinefunction(target),
-                                                      frozenset(names & {"model", "context", "hear", "meter", "compose"}), local is True,
-                                                      blind is True, breaker)
+                                                      frozenset(names & {"model", "context", "hear", "meter", "compose"}), local is True, blind is True, breaker)
 
     def let_go(self) -> None:
         "Have each provider that holds something open, as a process with a model in it, let go of that."

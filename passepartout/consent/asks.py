@@ -201,8 +201,7 @@ class FiledAsks(Worded):
         try:
             folder = self.journal.path.parent / "flight-plans"
             folder.mkdir(mode=0o700, exist_ok=True)
-            (folder / f"{pending.id}.org").write_text(self.log.redact(flight_plan(pending,
-                    f"{datetime.fromtimestamp(pending.expires):%Y-%m-%d %H:%M}")))
+            (folder / f"{pending.id}.org").write_text(self.log.redact(flight_plan(pending, f"{datetime.fromtimestamp(pending.expires):%Y-%m-%d %H:%M}")))
         except OSError as error: return f"APPROVALS: the Flight Plan could not be written: {error}"
 
 # %% ../../nbs/consent/17da_asks.ipynb #c00deabc

@@ -76,8 +76,7 @@ class ReadyRules:
 
     def __init__(self, tools: ToolRegistry, tiers: Mapping[str, str], book: RuleBook = RuleBook(), roots: Sequence[Root] = (),
                  grants: Grants | None = None, commands: Commands | None = None):
-        self.tools, self.tiers, self.book, self.roots, self.grants, self.commands = tools, {tool_name(k): v
-                for k, v in tiers.items()}, book, roots, grants, commands
+        self.tools, self.tiers, self.book, self.roots, self.grants, self.commands = tools, {tool_name(k): v for k, v in tiers.items()}, book, roots, grants, commands
         self.looked_up = looked_up(roots)
         self._ready: dict[str, tuple[Tool, tuple[Ready, ...], str]] = {}
         self._tried: Any = None                          # the state of the tools for which the rules were looked through
@@ -276,8 +275,7 @@ def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, pref
 def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], session: str, step: str, often: bool) -> list[Asking]:
     "What the permissions would ask about one call of a plan, as far as its values are written out: nothing, or one entry."
     args = {p.name: p.default for p in tool.parameters} | {name: value
-                                                           for name, value in written.items() if not isinstance(value,
-            (Mapping, list, tuple))}
+                                                           for name, value in written.items() if not isinstance(value, (Mapping, list, tuple))}
     decision = mine.decide(tool, args, mine.looked_up)
     if (decision.tier != "ask" or mine.grants is not None and len(args) == len(written)
         and mine.grants.covering(tool, args, mine.looked_up, session, decision.rule.name if decision.rule is not None else "")):

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/gates/provenance.html.md"""
 
 # %% auto #0
 __all__ = ['Met', 'TRUSTED', 'is_harmless', 'gives_commands_only', 'nowhere_met', 'touches', 'is_named', 'whose_words',
-           'is_unbidden', 'calls_in', 'ProvenanceFacts', 'Single', 'Provenance', 'provenance_gate', 'provenance_skill']
+           'is_unbidden', 'calls_in', 'ProvenanceFacts', 'Single', 'Provenance', 'provenance_skill']
 
 # %% ../../nbs/gates/provenance.ipynb #1bfc6283
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -93,14 +93,19 @@ def calls_in(steps: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 # %% ../../nbs/gates/provenance.ipynb #501b44f4
 class ProvenanceFacts:
-    "What the gate asks others, and what the settings say."
+    """What the gate asks others, and what the settings say.
+
+    `rules`, `known`, `hosts`: tools, targets and hosts that the settings name; `case_of`: what is known about a step of a plan; `endorsed`: for which values a person answers;
+    `past_of`: the label of what was read before this turn and may still be remembered; `met`: where a place was read, whenever that was."""
     def __init__(self, tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label],
-                 view_of: Callable[[Signal], Words], rules: Mapping[str, str], known: Iterable[str], case_of: Callable, endorsed: Callable,
-                 hosts: Sequence[str], past_of: Callable[[Signal], Label], met: Met = nowhere_met):
-        self.tools, self.words_of, self.influence_of, self.view_of, self.case_of, self.endorsed, self.hosts, self.past_of, self.met = (
-                tools, words_of, influence_of, view_of, case_of, endorsed, hosts, past_of, met)
-        self.named, self.known = {tool_name(k) for k, tier in rules.items()
-                                  if str(tier).strip().lower() == "allow"} - {"default"}, frozenset(map(near_text, known))
+                 view_of: Callable[[Signal], Words], rules: Mapping[str, str] = {}, known: Iterable[str] = (),
+                 case_of: Callable[[Action, Signal], Case | None] = lambda action, signal: None,
+                 endorsed: Callable[[str, str, Any, str], bool] = lambda tool, argument, value, session: False,
+                 hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON, met: Met = nowhere_met):
+        self.tools, self.words_of, self.influence_of, self.view_of = tools, words_of, influence_of, view_of
+        self.case_of, self.endorsed, self.hosts, self.past_of, self.met = case_of, endorsed, hosts, past_of, met
+        self.named = {tool_name(name) for name, tier in rules.items() if str(tier).strip().lower() == "allow"} - {"default"}
+        self.known = frozenset(map(near_text, known))
 
 # %% ../../nbs/gates/provenance.ipynb #70cd93b3
 class Single(ProvenanceFacts):
@@ -151,19 +156,7 @@ class Provenance(Single):
                                 f"write{f' ({sources})' if (sources := ', '.join(label.sources[:3])) else ''}. It is asked about once, "
                                 "whole; its steps with other values than these ask again.")
 
-# %% ../../nbs/gates/provenance.ipynb #8afed594
-def provenance_gate(tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label],
-                    view_of: Callable[[Signal], Words], rules: Mapping[str, str] = {}, known: Iterable[str] = (),
-                    case_of: Callable[[Action, Signal], Case | None] = lambda action, signal: None,
-                    endorsed: Callable[[str, str, Any, str], bool] = lambda tool, argument, value, session: False,
-                    hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON, met: Met = nowhere_met) -> Callable:
-    "The gate function. `case_of`: what is known about a step of a plan; `endorsed`: for which values a person answers; `known`, `hosts`: targets and hosts that the settings name; `past_of`: the label of what was read before this turn and may still be remembered; `met`: where a place was read, whenever that was."
-    return Provenance(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of, met).judge
-
 # %% ../../nbs/gates/provenance.ipynb #4d991fe1
-def provenance_skill(tools: ToolRegistry, words_of: Callable, influence_of: Callable, view_of: Callable, rules: Mapping[str, str] = {},
-                     known: Iterable[str] = (), case_of: Callable = lambda action, signal: None, endorsed: Callable = lambda *what: False,
-                     hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON, met: Met = nowhere_met) -> Skill:
+def provenance_skill(gate: Provenance) -> Skill:
     "The mandatory skill `provenance`. It runs after the gates that may refuse."
-    return Skill("provenance", priority=600, deterministic=provenance_gate(tools, words_of, influence_of, view_of, rules, known, case_of,
-            endorsed, hosts, past_of, met), concerns=lambda tool: tool is not None and not is_harmless(tool))
+    return Skill("provenance", priority=600, deterministic=gate.judge, concerns=lambda tool: tool is not None and not is_harmless(tool))

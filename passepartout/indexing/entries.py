@@ -293,8 +293,8 @@ def file_entry(outline: Outline) -> FileEntry:
         if shown != node.title: body = f"{open_name(node, link_targets(node.title))}\n{body}"
         words.append((title, mine, index_text(f"{said_text(clear, node)}{body}" if node.properties else body), above, name, facts))
         rows.append(HeadingRow(at, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title, tags, own[at], tree[at],
-                        words_key(own[at], title, mine, above, name, facts, *(body,) * (clear is not outline)),
-                        None if node.title.isascii() else " ".join(index_words(shown))))
+                               words_key(own[at], title, mine, above, name, facts, *(body,) * (clear is not outline)),
+                               None if node.title.isascii() else " ".join(index_words(shown))))
     broken = [(line, text, 0) for line, text in broken_stamps(outline)] + [(line, text, 1) for line, text in diary_dates(outline)[1]]
     return FileEntry(rows, words, headings(outline, own), [date_row(outline, s) for s in stamps(outline)], read_links(outline), broken,
                      [expression_row(s) for s, _ in live_expressions(outline)], clear is not outline or "\x1b" in outline.text)

@@ -124,6 +124,5 @@ def kept_vectors(path: Path | None) -> tuple[Vectors | None, str]:
     if path is None or not path.exists():
         return None, "Search goes by words. It goes by meaning as well when a chat on these notes has been open for a minute."
     try:
-        return (Vectors(path, embedder), semantic_state(embedder)) if (embedder := packaged_embedder()) is not None else (None,
-                semantic_state(None))
+        return (Vectors(path, embedder), semantic_state(embedder)) if (embedder := packaged_embedder()) is not None else (None, semantic_state(None))
     except VectorsFailed as error: return None, error.message

@@ -119,8 +119,7 @@ def read_days(text: str, today: date) -> tuple[int, int]:
         return read_days(first, today)[0] if first else FIRST, read_days(last, today)[1] if last else LAST
     sign = re.match(r"[<>]=?|=", text)
     first, last = named_days(text[sign.end() if sign else 0:], today)
-    return {"<": (FIRST, first - 1), "<=": (FIRST, last), ">": (last + 1, LAST), ">=": (first, LAST)}.get(sign[0] if sign else "=",
-            (first, last))
+    return {"<": (FIRST, first - 1), "<=": (FIRST, last), ">": (last + 1, LAST), ">=": (first, LAST)}.get(sign[0] if sign else "=", (first, last))
 
 # %% ../../nbs/indexing/08i_query.ipynb #a6d67166
 def named_days(text: str, today: date) -> tuple[int, int]:

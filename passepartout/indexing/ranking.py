@@ -284,8 +284,7 @@ def with_latest(index: Index, question: IndexQuestion, titled: Sequence[RankedSe
 OF_FILE = """SELECT 1 FROM words WHERE words MATCH :match AND rowid BETWEEN (SELECT min(id) FROM node WHERE file = :file) AND (SELECT max(id) FROM node WHERE file = :file)
     AND +rowid IN (SELECT id FROM node WHERE file = :file AND place > 0) LIMIT 1"""
 
-def settle_files(index: Index, question: IndexQuestion, order: list[tuple[float, RankedSection]], limit: int) -> tuple[list[tuple[float, RankedSection]],
-        bool]:
+def settle_files(index: Index, question: IndexQuestion, order: list[tuple[float, RankedSection]], limit: int) -> tuple[list[tuple[float, RankedSection]], bool]:
     "The order without those files among the first that match by their name alone, beside sections of theirs; and whether that is in doubt for one of them."
     kept, doubt, body, own = [], False, f"body : ({' OR '.join(question.words)})", own_pages(index, question, [each for _, each in order])
     for n, (value, each) in enumerate(order):

@@ -74,8 +74,7 @@ def list_items(outline: Outline, node: Node) -> list[ListItem]:
             tried = first_out(text, at, formula, open_[-1]) if open_ else formula
             if tried == formula: following = formula
         if m:
-            open_.append(ListItem(at, indent, m[2], m[3], at + (m.start(3) if m[3] else 0), line[m.end():].strip(" \t"),
-                              open_[-1] if open_ else None))
+            open_.append(ListItem(at, indent, m[2], m[3], at + (m.start(3) if m[3] else 0), line[m.end():].strip(" \t"), open_[-1] if open_ else None))
             found.append(open_[-1])
         if not blank:
             for item in open_: item.end = min(following, stop)

@@ -153,8 +153,7 @@ def archive_markdown(outline: Outline, node: Node, archived: str | None, now: da
     comment = "; ".join(f"{name[8:].lower()} {value}" for name, value in context.items() if name != "ARCHIVE_CATEGORY").replace("--", "- -")
     text = archived or ""
     gap = end * ((text != "" and not text.endswith("\n")) + (text != ""))
-    return without(outline, node), text + gap + "\n".join(lines[:-1]) + "\n" + ("  " if node.kind == "task"
-            else "") + f"<!-- archived: {comment} -->{end}" + lines[-1]
+    return without(outline, node), text + gap + "\n".join(lines[:-1]) + "\n" + ("  " if node.kind == "task" else "") + f"<!-- archived: {comment} -->{end}" + lines[-1]
 
 # %% ../../nbs/outline/08fd_moves.ipynb #04e8d227
 def display_words(title: str) -> str:

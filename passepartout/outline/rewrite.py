@@ -336,8 +336,7 @@ def set_front_matter(outline: Outline, node: Node, name: str, value: str) -> str
     line = f"{name}: {value if PLAIN.fullmatch(value) else quoted(value)}"
     front, end = FRONT.match(outline.text), line_ending(outline.text)
     if front is None: change = (0, 0, f"---{end}{line}{end}---{end}")
-    elif found := re.compile(rf"^{re.escape(name)}[ \t]*:(?=[ \t\r\n])[^\r\n]*", re.I | re.M).search(outline.text, front.start(1),
-            front.end(1)):
+    elif found := re.compile(rf"^{re.escape(name)}[ \t]*:(?=[ \t\r\n])[^\r\n]*", re.I | re.M).search(outline.text, front.start(1), front.end(1)):
         if re.compile(r"\r?\n[ \t]+\S").match(outline.text, found.end(), front.end(1)):
             raise RewriteError(f"{name} goes over several lines in the front matter of {outline.file}; edit it by hand. "
                                "Nothing was changed.")

@@ -22,8 +22,7 @@ from .markdown import ASIDE, STATES, marks_in, task_facts, uncoded
 from ..org import Node, Outline
 from .planning import KINDS, LEAD, PLANNED, REPEATER, advanced, brackets_of, marks_of, plan_change
 from .recurrences import next_day, read_rule
-from .rewrite import (Change, RewriteError, drawer_change, drawer_of, ending_at, head, line_span, new_drawer, replaced, reread, settled,
-                                  words)
+from .rewrite import (Change, RewriteError, drawer_change, drawer_of, ending_at, head, line_span, new_drawer, replaced, reread, settled, words)
 from .timestamps import BRACKETS, stamps, write_mark
 
 # %% ../../nbs/outline/08fc_states.ipynb #95bcbdfd

@@ -103,8 +103,7 @@ def bracket_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]
         at, until, repeat, warn = read_details(m[4])
         if markdown and repeat: repeat = repeat._replace(clip=True)
         active = text[m.start()] == "<"
-        if (end == m.start() - 2 and text[end:m.start()] == "--" and found[-1].active == active and found[-1].day <= day
-            and found[-1].until_day is None):
+        if (end == m.start() - 2 and text[end:m.start()] == "--" and found[-1].active == active and found[-1].day <= day and found[-1].until_day is None):
             first = found.pop()
             found.append(Stamp(first.kind, active, first.day, first.at, day, at, first.repeat, first.warn, first.node, first.start, m.end(),
                                first.line))
@@ -282,8 +281,7 @@ def read_stamps(outline: Outline) -> tuple[tuple[Stamp, ...], tuple[tuple[int, s
         if (page := outline.nodes[0]).properties.get("TYPE") in REPEATED: marked = [s for s in marked if s.start >= page.body_start]
         if event := page_event(outline): marked = [event, *(s for s in marked if not event.start <= s.start < event.end)]
         spans = tuple([(stamp.start, stamp.end) for stamp in marked])            # due: [[2026-11-22]] is one date
-        found, broken = sorted([stamp for stamp in found if not inside(spans, stamp.start)] + marked, key=lambda s: s.start), sorted(broken
-                + more)
+        found, broken = sorted([stamp for stamp in found if not inside(spans, stamp.start)] + marked, key=lambda s: s.start), sorted(broken + more)
     return tuple(found), tuple(broken)
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #59ce382b

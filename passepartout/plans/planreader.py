@@ -242,7 +242,7 @@ class CallReader(PlanReader):
         if args: parts["args"] = FrozenDict({name: node for name, (node, _) in args.items()})
         if given.get("as") is not None: parts["as"] = self.word("name", given["as"], scope)
         self.bind(parts.get("as"), KnownValue("list" if isinstance(tool.returns, tuple) else "record" if isinstance(tool.returns, Mapping)
-                                         else "text" if tool.edits else "any", tool.returns), scope)
+                                              else "text" if tool.edits else "any", tool.returns), scope)
         return PlanNode("call", parts)
 
     def check_arguments(self, tool: Tool, args: Mapping[str, tuple[PlanNode, KnownValue]]) -> None:

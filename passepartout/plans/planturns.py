@@ -135,8 +135,7 @@ async def wait(agent, state: PlanState, signal: Signal, asks: StepAsks) -> None:
     "File what a step asks; the plan waits for the answer, in this process or the next."
     await agent.file_flight_plan(signal, asks.verdict)
     turn = agent.turn_of(signal)
-    state.waiting, state.at, state.tool = (asks.number, turn.approvals[-1].id), asks.step, str(pick(asks.verdict.action.payload, "tool")
-            or "")
+    state.waiting, state.at, state.tool = (asks.number, turn.approvals[-1].id), asks.step, str(pick(asks.verdict.action.payload, "tool") or "")
     agent.note(signal, "plan-wait", {"plan": state.id, "number": asks.number, "step": asks.step, "tool": state.tool,
                                      "approval": turn.approvals[-1].id})
     await agent.turns.write(turn, durable=True)
@@ -160,8 +159,7 @@ class UnderWay(Attests):
         turn, text = str(pick(signal.meta, "turn")), str(body.get("proposal"))
         if body.get("verdict") == "rejected" and body.get("gate") == "normaliser" and ":STEPS" in text.upper():
             self.unread[turn] = str(body.get("text"))
-        elif body.get("verdict") in ("allowed", "asks") and (why := self.unread.pop(turn,
-                None)) is not None and ":CALL" in text.upper() and ":STEPS" not in text.upper():
+        elif body.get("verdict") in ("allowed", "asks") and (why := self.unread.pop(turn, None)) is not None and ":CALL" in text.upper() and ":STEPS" not in text.upper():
             self.deliver(signal, f"The model tried a plan that cannot be read ({why}), so it goes step by step: what changes or sends "
                                  "something after anything was read is asked about.")
 
@@ -241,8 +239,7 @@ class Resuming(Agreeing):
             and (plan := self.plans.get(self.resumed.get(turn.id, ""))) is not None):
             return self.reply_from(plan, signal, *self.answered.pop(turn.id))
         given = Agreeing.given_action(self, signal)
-        if (given is not None and turn is not None and signal.sensor == APPROVAL_REQUIRED
-            and (plan := self.waiting_for(signal.payload.get("approval"))) is not None):
+        if (given is not None and turn is not None and signal.sensor == APPROVAL_REQUIRED and (plan := self.waiting_for(signal.payload.get("approval"))) is not None):
             self.take_up(plan, signal, turn)
         return given
 

@@ -205,8 +205,7 @@ class Ledgered(Steps):
         "The value of a call that ran before a crash and whose reply was lost; an ask when nobody knows whether it ran."
         effects = [e for e in self.agent.journal.effects(session=self.state.session) if e["turn"] in self.state.turns
                    and e["hash"] == action.hash]
-        done, same = [e for e in effects if e["state"] == "committed"], sum(reply.get("hash") == action.hash
-                for reply in self.state.replies.values())
+        done, same = [e for e in effects if e["state"] == "committed"], sum(reply.get("hash") == action.hash for reply in self.state.replies.values())
         if any(e["state"] not in ("committed", "failed") for e in effects):
             raise StepAsks(number,
                            ApprovalRequired(action,

@@ -140,8 +140,7 @@ def missing_keys(settings: Any, environ: Mapping[str, str]) -> list[str]:
     variables, urls, wanted = variables_of(settings, environ), by_provider(settings.provider_urls), []
     for name in map(provider_name, settings.provider_cascade):
         for each in SERVICES if name == "auto" else (name,):
-            if (key := SERVICES[each].key if each in SERVICES else f"{each.upper().replace('-', '_')}_API_KEY"
-                if urls.get(each, "").startswith("https:") else None):
+            if (key := SERVICES[each].key if each in SERVICES else f"{each.upper().replace('-', '_')}_API_KEY" if urls.get(each, "").startswith("https:") else None):
                 wanted.append(key)
     return [key for key in dict.fromkeys(wanted) if not variables.get(key, "").strip()]
 

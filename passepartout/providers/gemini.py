@@ -51,8 +51,7 @@ class Gemini(Dialect):
 
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
         if not (took := data.get("usageMetadata")): return before
-        read, tools, written, thoughts, cached = token_counts(*(took.get(name)
-                                                           for name in ("promptTokenCount", "toolUsePromptTokenCount",
+        read, tools, written, thoughts, cached = token_counts(*(took.get(name) for name in ("promptTokenCount", "toolUsePromptTokenCount",
                 "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")))
         return Usage(read + tools, written + thoughts, min(cached, read))
 

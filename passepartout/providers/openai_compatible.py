@@ -43,8 +43,7 @@ class Requesting(TokenCounts):
         body = {"model": q.model, "messages": [{"role": "system", "content": q.system}, {"role": "user", "content": q.prompt}],
                 "max_completion_tokens" if self.own or q.newer else "max_tokens": q.tokens, "stream": q.stream}
         if q.form == "schema":
-            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "proposal", "schema": q.schema,
-                    **({"strict": True} if self.strict else {})}}
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "proposal", "schema": q.schema, **({"strict": True} if self.strict else {})}}
         if q.form == "tool":
             body["tools"] = [{"type": "function", "function": {"name": "propose", "description": "Propose one action to the gates.",
                                                                "parameters": q.schema}}]
@@ -59,8 +58,7 @@ class OpenAICompatible(Requesting):
         if not (took := data.get("usage")): return before
         more = took.get("prompt_tokens_details") or {}
         read, written, cached, stored = token_counts(took.get("prompt_tokens"), took.get("completion_tokens"),
-                                                more.get("cached_tokens", took.get("prompt_cache_hit_tokens")),
-                                                more.get("cache_write_tokens"))
+                                                more.get("cached_tokens", took.get("prompt_cache_hit_tokens")), more.get("cache_write_tokens"))
         cost = took.get("cost")
         return (Usage(read, written, min(cached, read), min(stored, read - min(cached, read)),
                       money=int(cost * NANO) + 1 if isinstance(cost, (int, float)) and 0 < cost < 1e6 else None) if read or written

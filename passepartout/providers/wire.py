@@ -129,8 +129,7 @@ class Explaining(Listed):
         if not knows_no_model(error): return failure
         soon = Times(self.times.connect, 3.0, 3.0, 4_000_000)
         try:
-            found = nearest_model(model, self.dialect.models(await self.http.get(self.endpoint.url + self.dialect.models_path, self.headers(),
-                    soon)))
+            found = nearest_model(model, self.dialect.models(await self.http.get(self.endpoint.url + self.dialect.models_path, self.headers(), soon)))
         except (HttpFailed, BackendFailure): found = None
         return failure_of(error, self, model, f" Did you mean {found}?" if found and found != model else "")
 

@@ -77,8 +77,7 @@ def agenda(request: Request) -> dict | None:
         return tool_call("org-agenda", "You asked what is overdue: all that was due before today" + (f", in {folder}" if folder else ""),
                          view="overdue", folder=folder)
     if len(inner) > 1 and inner[0] in ("overdue", "late") and (dates := overdue_since(inner[1:], request.today)):
-        said = (f" since {say_day(dates['start'])}" if "start" in dates else "") + (f" until {say_day(dates['end'])}" if "end" in dates
-                else "")
+        said = (f" since {say_day(dates['start'])}" if "start" in dates else "") + (f" until {say_day(dates['end'])}" if "end" in dates else "")
         return tool_call("org-agenda", f"You asked what is overdue{said}" + (f", in {folder}" if folder else ""), view="overdue",
                          folder=folder, **{name: day.isoformat() for name, day in dates.items()})
     if inner[:1] == ("next",) and len(inner) == 2 and inner[1].isdigit() and {"appointments", "meetings", "events"} & set(words): inner = ("next",)

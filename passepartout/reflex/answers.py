@@ -73,8 +73,7 @@ MOST_DATED = 9
 def headings_called(words: str, around: Surroundings, today: date) -> tuple[Place, ...]:
     "The headings that these words mean: open tasks, or else any, without whole files."
     found = [look_up(around, Command("when", object_of(words), "", wants=wants), today) for wants in ("open", "")]
-    fitting = [(match.rank, places) for match in found if match.kind in ("one", "several")
-             and (places := tuple(p for p in match.places if p.kind != "file"))]
+    fitting = [(match.rank, places) for match in found if match.kind in ("one", "several") and (places := tuple(p for p in match.places if p.kind != "file"))]
     return min(fitting, key=lambda each: each[0])[1] if fitting else ()
 
 # %% ../../nbs/reflex/answers.ipynb #8299e2a3

@@ -171,8 +171,7 @@ def first_of_several(line: str, today: date) -> date | None:
     words = line.strip().rstrip(".!").split()
     for size in range(min(8, len(words) - 1), 1, -1):
         said = words_of(" ".join(words[-size:]))
-        if not _UNTIL & set(said) and not re.search(r"\d\.?[-–]\d", " ".join(said)) or said[0] in ("between", "and") or any(":" in word
-                for word in said):
+        if not _UNTIL & set(said) and not re.search(r"\d\.?[-–]\d", " ".join(said)) or said[0] in ("between", "and") or any(":" in word for word in said):
             continue
         try: days = closed_span(said, today)
         except NoSuchDate: continue
@@ -185,8 +184,7 @@ def first_of_several(line: str, today: date) -> date | None:
 def task_parts(line: str, today: date) -> tuple[str, str | None, When | None]:
     "Title, file and date of a task's first line."
     line, file = take_file(line)
-    if re.search(r"\s(?:please|pls|thanks)[.!]?$", line[-20:], re.I) and split_when(shorter := line.rsplit(None, 1)[0].rstrip(","),
-            today)[1]:
+    if re.search(r"\s(?:please|pls|thanks)[.!]?$", line[-20:], re.I) and split_when(shorter := line.rsplit(None, 1)[0].rstrip(","), today)[1]:
         line = shorter
     if first := first_of_several(line, today): return line.strip(), file, When("scheduled", first)
     tags = _HASHTAGS.search(line)
@@ -227,8 +225,7 @@ _QUOTED_IN = Regex(r'["“„]([^"“”„]+)["”“]\s+(?:in|into|under|to|on
 # %% ../../nbs/reflex/captures.ipynb #ff40faf4
 def capture(request: Request) -> dict | None:
     "note: …, capture …, remember …, todo … [by friday | on 24 nov | tomorrow] [in FILE]"
-    if not (found := capture_head(request.text)) or request.words[:2] == ("todo", "list") or request.words[:2] == ("note",
-            "about") and ":" not in request.text[:60]:
+    if not (found := capture_head(request.text)) or request.words[:2] == ("todo", "list") or request.words[:2] == ("note", "about") and ":" not in request.text[:60]:
         return None
     kind, text = found
     if text.strip().lower().rstrip(".!") in ("it", "that", "this") and ":" not in request.text: text = ""       # note it: what?
@@ -309,8 +306,7 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     else: tail_file = None
     title, body = title_and_body(_unquoted(first) + newline + rest)
     if not title:
-        return decline(f"What shall the {kind} say? For example: " + ("todo call Ana by friday" if kind == "task"
-                else "note: the fig is wrapped"))
+        return decline(f"What shall the {kind} say? For example: " + ("todo call Ana by friday" if kind == "task" else "note: the fig is wrapped"))
     if file and tail_file: title = f"{title} in {tail_file}"             # named twice: the first one is the place
     file = file or tail_file or "inbox.org"
     proposal = capture_call(with_priority(title, letter, file), kind, file, body, when, repeat)

@@ -146,8 +146,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
         return [replace(meant, args={**meant.args, "within": span})] if isinstance(meant, Command) and span else [meant]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today, rest)]
     if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
-    if (verb in LATER or verb == "move"
-        and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())):
+    if (verb in LATER or verb == "move" and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())):
         return [Command("date", object_of(by[1]), f"move {{}} by {count} {by[3].lower()}",
                         {"by": (count, UNITS[by[3].lower()]), "kind": ""}, "open")]
     if _STATED.search(rest): return None                            # the shift on saturday is cancelled

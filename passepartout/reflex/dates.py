@@ -149,8 +149,7 @@ def counted(words, today, nearest):
     if words[1:2] == ("in",) and words[:1] != ("in",): words = (*words[2:], "from", words[0])
     match words:
         case ("in", n, unit) | (n, unit, "from", "now" | "today"): pass
-        case (n, unit, "from" | "after" | "before", *rest): start = read_day(tuple(rest),
-                today) if unit in UNITS or unit in _WORKDAYS else None
+        case (n, unit, "from" | "after" | "before", *rest): start = read_day(tuple(rest), today) if unit in UNITS or unit in _WORKDAYS else None
         case (n, unit, "ago"): sign = -1
         case _: return None
     if unit in _WORKDAYS and start and (count := a_count(n)) is not None: return working_days(start, sign * count)

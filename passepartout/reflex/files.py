@@ -151,7 +151,7 @@ def on_todays_page(kind: str, what: str | None, request: Request, around: Surrou
 def day_in_a_tree(day: date, around: Surroundings) -> Place | None:
     "The one heading that is called by this day, perhaps with its name after it."
     found = with_fallback(lambda around: [place for place in resolve_target(around.notes(), day.isoformat(), day).places if place.kind == "heading" and not place.keyword
-                                    and re.fullmatch(rf"{day.isoformat()}(?:\s+\w+)?", place.title.strip())], around)
+                                          and re.fullmatch(rf"{day.isoformat()}(?:\s+\w+)?", place.title.strip())], around)
     return found[0] if isinstance(found, list) and len(found) == 1 else None
 
 # %% ../../nbs/reflex/files.ipynb #8a1347f9

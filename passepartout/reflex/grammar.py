@@ -107,8 +107,7 @@ _NEXT_QUESTION = Regex(r"[?;]\s+(?:and\s+|und\s+)?|,?\s+(?:and|und)\s+(?=(?:what
 def several_questions(request: Request, around: Surroundings) -> dict | None:
     "The answer to several questions at once: which to ask first. `None` when it is one, or when a part of it is none that is understood."
     text = request.text.strip()
-    if len(text) > 300 or "\n" in text or '"' in text or not 1 < len(parts := [part.strip(" ?")
-            for part in _NEXT_QUESTION.split(text)]) <= 5:
+    if len(text) > 300 or "\n" in text or '"' in text or not 1 < len(parts := [part.strip(" ?") for part in _NEXT_QUESTION.split(text)]) <= 5:
         return None
     again = [Request.of(part, request.today) for part in parts]
     if not all(each.words and each.words[0] in _QUESTION and len(each.words) + each.words[0].endswith("'s") > 2 for each in again): return None

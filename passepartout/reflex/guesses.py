@@ -190,7 +190,7 @@ def day_spelt(request: Request) -> str | None:
 
 # %% ../../nbs/reflex/guesses.ipynb #4fabd156
 _VOCABULARY = sorted(set("find search list note todo capture remember remind read show open agenda deadline deadlines overdue week month days next last due what where help task scheduled waiting unscheduled finished complete postpone reschedule schedule rename archive move untag reopen about".split())
-                    | {w.lower() for w in WEEKDAYS + MONTHS} | set(" ".join(NAMED).split()) - {"day", "after", "before"})
+                     | {w.lower() for w in WEEKDAYS + MONTHS} | set(" ".join(NAMED).split()) - {"day", "after", "before"})
 _RIGHT = frozenset("not more most then than them there these those later fine mine text test best rest past part soon some same make made take hope love live".split())
 _SHORT = {"tmrw": "tomorrow", "tmr": "tomorrow", "tmrrw": "tomorrow", "2moro": "tomorrow", "2day": "today", "wk": "week",
           "appt": "appointment"}

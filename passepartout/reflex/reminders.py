@@ -15,7 +15,7 @@ from datetime import date
 
 from ..lazy import Regex
 from .captures import (GERMAN_JOINTS, Request, capture_call, decline, repeated_parts, take_file, take_priority, title_and_body,
-                                             with_priority, with_part, with_rest)
+                                          with_priority, with_part, with_rest)
 from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import When, read_when, split_when
@@ -131,8 +131,7 @@ def remind(request: Request) -> dict | None:
     if early and not early_when: title = " ".join(parts)
     early_repeat = read_repeat(early, request.today) if early else None
     if early_repeat: title = " ".join(parts[joint + 1:])
-    elif early and not early_when and (question := repeats_doubt(f"{' '.join(parts[joint + 1:])} {' '.join(parts[:joint])}",
-            request.today)):
+    elif early and not early_when and (question := repeats_doubt(f"{' '.join(parts[joint + 1:])} {' '.join(parts[:joint])}", request.today)):
         return decline(question)
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
@@ -185,7 +184,7 @@ _KIND_BEFORE = Regex(r"^(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s
 _I_HAVE = Regex(r"^(?:(?:i|we)(?:['’]ve|\s+have)(?:\s+got)?|there(?:['’]s|\s+is))\s+(?!to\b|been\b|not\b)(?:(?:an?|my|our|the)\s+)?(?=\S)", re.I)
 _NO_MATTER = frozenset("on at in by from to for and the a an next this am um im bis ab".split())
 STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be|starts|begins|ist|sind|war|waren|wird|beginnt)(?:\s+(?:now|moved|only|already|not|erst|schon|jetzt|nun|doch|nicht|wieder|um|at))*$|\bnow$",
-                   re.I)
+                  re.I)
 _BROKEN_OFF = Regex(r"\b(?:to|for|until|till|from|with|of|onto|into)(?:\s+(?:the|a|an|my|our|your|this|that))?\Z|\s(?:the|a|an|my|our|your)\Z", re.I)
 _ONESELF = frozenset("i we he she they it".split())
 _ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find "

@@ -12,8 +12,7 @@ import re
 from datetime import date
 
 from ..lazy import Regex
-from .dates import (LONGEST, NTH, ORDINAL, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, a_count, day_of_month, feast,
-                                          numeric, read_day, words_of, written)
+from .dates import (LONGEST, NTH, ORDINAL, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, a_count, day_of_month, feast, numeric, read_day, words_of, written)
 from .whens import DAYTIMES, When, without_clock
 
 # %% ../../nbs/reflex/repetitions.ipynb #48c2ac50
@@ -69,8 +68,7 @@ def _every(words, today) -> tuple[str, When | None] | None:
     for hours, rest in without_clock(words):
         other, rest = _skipped(rest)
         if len(rest) == 1 and rest[0] in WEEKDAY: return f"+{other}w", When("scheduled", read_day(rest, today), *hours)
-        if len(rest) > 2 and rest[-2] == "on" and rest[-1] in WEEKDAY and (again := read_repeat(("every", *rest[:-2]),
-                today)) and again[0][-1] == "w":
+        if len(rest) > 2 and rest[-2] == "on" and rest[-1] in WEEKDAY and (again := read_repeat(("every", *rest[:-2]), today)) and again[0][-1] == "w":
             return again[0], When("scheduled", read_day(rest[-1:], today), *hours)
         if rest in tuple((part,) for part in DAYTIMES) and hours[0]: return "+1d", When("scheduled", today, *hours)
         count, unit = (other, rest) if len(rest) == 1 else (a_count(rest[0]), rest[1:]) if len(rest) == 2 else (None, ())
@@ -82,15 +80,13 @@ def _every(words, today) -> tuple[str, When | None] | None:
 def read_repeat(words, today) -> tuple[str, When | None] | None:
     "`every monday at 9`, `every 2 weeks`, `every 1st of the month`, `daily` as a repeater and, where it is said, the first day."
     if len(words) == 1 and words[0] in _OFTEN: return f"+1{_OFTEN[words[0]][0]}", None
-    if len(words) == 1 and words[0] in ("quarterly", "fortnightly") or len(words) == 2 and words[0] in ("every",
-            "each") and words[1] in ("quarter", "fortnight"):
+    if len(words) == 1 and words[0] in ("quarterly", "fortnightly") or len(words) == 2 and words[0] in ("every", "each") and words[1] in ("quarter", "fortnight"):
         return _LONGER[words[-1]], None
     words = _with_every(words)
     if words[:1] == ("at",) and (led := next(((hours, rest) for hours, rest in without_clock(words) if hours[0]
                                               and rest[0] in ("every", "each", *_OFTEN)), None)) and (again := read_repeat(led[1], today)):
         return again[0], When("scheduled", again[1].day if again[1] else today, *led[0])
-    if ((joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0))
-        and (first := read_day(words[joint + 1:], today))):
+    if ((joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0)) and (first := read_day(words[joint + 1:], today))):
         again = read_repeat(words[:joint], first)
         return again and (again[0], again[1] or When("scheduled", first))
     if len(words) < 2 or {"every", "each", *_OFTEN}.isdisjoint(words): return None

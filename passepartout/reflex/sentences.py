@@ -90,7 +90,7 @@ def under_a_heading(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/reflex/sentences.ipynb #1b92ec3d
 _UNDER_A_LINE = Regex(r"(?:please\s+)?(?:(?:add|create|make)\s+(?:an?\s+)?(?:new\s+)?)?(todo|task|note)\s+(?:(?:to|for|under|below|beneath)\s+(?:(?:the|my|our)\s+)?([^:\"“”\n]{2,60}?)\s*:\s*(\S.{0,199})"
-                       r"|:?\s*(?=\S)([^:\"“”\n]{2,200}?)\s+(?:under|below|beneath)\s+(?:(?:the|my|our)\s+)?(?=\S)([^:\"“”\n]{1,60}?)[.!]?)", re.I)
+                      r"|:?\s*(?=\S)([^:\"“”\n]{2,200}?)\s+(?:under|below|beneath)\s+(?:(?:the|my|our)\s+)?(?=\S)([^:\"“”\n]{1,60}?)[.!]?)", re.I)
 
 def under_a_line(request: Request, around: Surroundings) -> dict | None:
     "todo X under Y, add a task to Y: X, where Y is no heading and no task but a line of a list: what can be done instead"

@@ -248,8 +248,7 @@ FOUND = {"text": [{"field": "title", "of": {"ref": "each"}}, " (", {"field": "fi
 def found_and_added(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The plan for *find … and add it to …*; a message when it is not clear where that is, and `None` for every other sentence."
     said = " ".join(request.text.split()) if len(request.text) <= MOST_SENTENCE else ""
-    if not (asked := _FOUND_ADDED.fullmatch(said)) or (look := find(Request.of(asked[1],
-            request.today))) is None or look["payload"]["action"] != "CALL":
+    if not (asked := _FOUND_ADDED.fullmatch(said)) or (look := find(Request.of(asked[1], request.today))) is None or look["payload"]["action"] != "CALL":
         return None
     put = next((call for form in ("add {} to {}", "add to {1}: {0}") if (call := exact(form.format(_HOLE, asked[3]))) is not None
                 and call["payload"]["tool"] in ("org-check", "org-edit-body")), None)

@@ -13,8 +13,7 @@ import re
 from datetime import date
 
 from ..lazy import Regex
-from .dates import (LAST, LONGEST, NEXT, ORDINAL, UNITS, WEEKDAY, NoSuchDate, a_count, calendar_span, read_day,
-                                          say_day, say_span, shifted, words_of)
+from .dates import (LAST, LONGEST, NEXT, ORDINAL, UNITS, WEEKDAY, NoSuchDate, a_count, calendar_span, read_day, say_day, say_span, shifted, words_of)
 from ..records import record
 
 # %% ../../nbs/reflex/spans.ipynb #7adb889b

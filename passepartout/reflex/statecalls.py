@@ -50,8 +50,7 @@ def propose_state(command: Command, place: Place, around: Surroundings, today: d
     if word == "started" and place.keyword == "LATER": wanted = ("NOW", *wanted)                     # Logseq has two pairs: LATER and NOW, TODO and DOING
     state = next((s for w in wanted for s in known if s.casefold() == w.casefold()), None)
     if state is None and (letter := priority_letter(word)):
-        return propose_priority(Command("priority", command.target, f"give {{}} the priority {letter}", {"letter": letter}), place, around,
-                           today)
+        return propose_priority(Command("priority", command.target, f"give {{}} the priority {letter}", {"letter": letter}), place, around, today)
     if state is None and word == "started":
         return decline(f"{place.file} has the states {', '.join(known)}, and none for what has begun. Nothing was done."
                        + (" To have one, write this line at the top of the file: #+TODO: TODO STARTED | DONE. The setting todo_keywords gives one to all files." if outline.format == "org" and known == ("TODO", "DONE") else ""))
@@ -120,7 +119,7 @@ def check_one(command: Command, place: Place, around: Surroundings, today: date)
     "The proposal for one item or task."
     if place.kind != "item":
         return propose_state(Command("state", "", "mark {} as done" if command.args["done"] else "open {} again",
-                                {"state": "done" if command.args["done"] else "todo"}), place, around, today)
+                                     {"state": "done" if command.args["done"] else "todo"}), place, around, today)
     heading = max((p for p in places_of(around.outline(place.file)) if p.line <= place.line), key=lambda p: (p.line, p.kind != "file"))
     said = f"{'check off' if command.args['done'] else 'open again'} {name_of(place, around)}"
     return tool_call("org-check", f"You asked to {said}", path=place.file, heading="" if heading.kind == "file" else heading.address, item=place.title,

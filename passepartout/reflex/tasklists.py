@@ -70,7 +70,7 @@ _IN_STATE = Regex(r"(?:what|which\s+tasks)(?:['’]?s|\s+is|\s+are)\s+(delegated
 _BY_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?|(?:what|which)(?:['’]?s|\s+is|\s+are)\s+)?(?:all\s+|my\s+|the\s+)*((?-i:[A-Z][A-Z_-]{2,30}))\s+(?:tasks?|todos?|items?|actions?|things|ones|list)", re.I)
 _CANCELLED = Regex(r"(?:(?:show|list)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*cancell?ed\s+(?:tasks|todos|items|ones)|(?:what|which\s+tasks)\s+(?:(?:did|have)\s+(?:i|we)\s+(?:cancel(?:l?ed)?|give\s+up|given\s+up|drop(?:ped)?)|(?:was|were|is|are|got)\s+(?:cancell?ed|given\s+up|dropped))(?:\s+(?P<when>.+))?", re.I)
 _GOING = Regex(r"(?:(?:what|which\s+tasks?)(?:['’]?s|\s+is|\s+are)\s+(?:currently\s+)?in\s+progress|what\s+(?:am|was)\s+i\s+(?:currently\s+)?(?:working\s+on|doing|busy\s+with)|(?:(?:show|list)\s+(?:me\s+)?)?(?:my\s+|the\s+)?(?:tasks|todos|items)\s+in\s+progress)"
-                r"(?:\s+(?:now|right\s+now|at\s+the\s+moment|currently))?", re.I)
+               r"(?:\s+(?:now|right\s+now|at\s+the\s+moment|currently))?", re.I)
 _OVERDUE = Regex(r"(?:which|what|(?:are|is)\s+(?:there\s+)?any)\s+(?:(?:of\s+)?(?:the|my|our)\s+)?(?P<what>[^\s?,:;\"“”][^?,:;\"“”]{0,60}?)\s+(?:is|are|has\s+been|have\s+been)?\s*(?:still\s+|now\s+)?(?:overdue|past\s+due|too\s+late)"
                   r"|(?:(?:which|what|show|list|are\s+there|is\s+there|any)\s+)?(?:me\s+)?(?:(?:any|all|the|my|our|an)\s+)*overdue\s+(?P<other>[^\s?,:;\"“”][^?,:;\"“”]{0,60})", re.I)
 _STILL_OPEN = Regex(r"(?:which|what)\s+(?:(?:of\s+)?(?:the|my|our)\s+)?(?P<what>[^\s?,:;\"“”][^?,:;\"“”]{0,60}?)\s+(?:is|are|have|has)\s+(?:still\s+|yet\s+)?(?:open|undone|unfinished|outstanding|pending|to\s+be\s+done|not\s+(?:yet\s+)?(?:done|finished))(?P<other>)(?P<more>)", re.I)
@@ -138,14 +138,12 @@ def tasks(request: Request) -> dict | None:
     place = f", in {folder}" if folder else ""
     if folder and shown in (("tasks",), ("my", "tasks"), ("todos",), ("all", "the", "tasks")): shown = ("open", "tasks")
     if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(shown)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all"))
-                                                       or "-") or LISTS.get(" ".join(w for w in shown
-            if w not in ("the", "all", "my", "our")) or "-"):
+                                                       or "-") or LISTS.get(" ".join(w for w in shown if w not in ("the", "all", "my", "our")) or "-"):
         return tool_call("org-agenda", f"You asked for a list of tasks: {view}{place}", view=view, folder=folder)
     line = re.sub(r"(?<![\s,])[\s,]+(?:please|thanks)$", "", text.strip().rstrip("?.! "), flags=re.I)
     if found := _TAGGED.fullmatch(line[:300]) or _TAG_SHOWN.fullmatch(line[:300]):
         return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
-    if ((named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT
-        and not read_span(words_of(re.sub("'?s$", "", named[1])), request.today)):
+    if ((named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT and not read_span(words_of(re.sub("'?s$", "", named[1])), request.today)):
         line = "tasks for " + named[1].removesuffix("'s")
     if not (found := _LEFT.fullmatch(line[:300])): return None
     about = next(filter(None, found.groups())).strip(' "“”')

@@ -14,8 +14,7 @@ from dataclasses import replace
 from datetime import date, time
 
 from ..lazy import Regex
-from .dates import (DAY_FIRST, EDGES, FEASTS, ISO, LONGEST, MONTH, NAMED, NTH, STEP, UNITS, WEEKDAY, NoSuchDate,
-                                          a_count, read_day, shifted, words_of)
+from .dates import (DAY_FIRST, EDGES, FEASTS, ISO, LONGEST, MONTH, NAMED, NTH, STEP, UNITS, WEEKDAY, NoSuchDate, a_count, read_day, shifted, words_of)
 from .spans import Span
 from ..records import record
 
@@ -213,8 +212,7 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
         if any(mark in word for _, word in spots[start:] for mark in '"“”„«»'): continue
         if (spots[start][1].lower(),) in EDGES and spots[start - 1][1].lower() in ("the", "a", "an", "of", "to", "from", "my", "our"):
             continue
-        if spots[start - 1][1].lower() in ("about", "of", "than", "week") and (len(spots) - start < 2
-                or spots[start][1].lower() not in _DEADLINE + _SCHEDULED):
+        if spots[start - 1][1].lower() in ("about", "of", "than", "week") and (len(spots) - start < 2 or spots[start][1].lower() not in _DEADLINE + _SCHEDULED):
             continue
         if spots[start][1][0].isdigit() and spots[start][1][-1] == "," and ":" in spots[start][1]: continue
         phrase = words_of(" ".join(word for _, word in spots[start:]))

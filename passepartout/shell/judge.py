@@ -18,7 +18,7 @@ from ..oneline import shown
 from ..records import record
 from .effort import UnreadCommand, limited
 from .findings import Findings, harm_in_other_names, harm_in_text, harm_of_saying
-from .hostile import hostile_line
+from .hostile import QUOTED_TEXT, hostile_line
 from .harm import ASK, CONFIRM, DENY, READ, nothing_there
 from .places import ShellPlaces
 from .script import END, SPLIT, Pipeline, Script, Simple, any_hole
@@ -40,11 +40,11 @@ class Judged:
     late: bool = False
 
 # %% ../../nbs/shell/judge.ipynb #db9c2b07
-_SAID_BETWEEN, _AMPERSAND = Regex(r"'[^']*(?:'|\Z)|\"(?>[^\"\\]|\\.?)*(?:\"|\Z)", re.S), Regex(r"[<>]&|\|\|")
+_AMPERSAND = Regex(r"[<>]&|\|\|")
 
 def unseen_orders(text: str) -> str:
     "What to tell a person of a line in which a shell, or a program of which nobody knows what it does with that, reads what another program makes; nothing where that stands in the line."
-    pieces = _AMPERSAND.sub(lambda sign: ";" if sign[0] == "||" else ">", _SAID_BETWEEN.sub("''", text[:LONGEST])).split("|")
+    pieces = _AMPERSAND.sub(lambda sign: ";" if sign[0] == "||" else ">", QUOTED_TEXT.sub("''", text[:LONGEST])).split("|")
     for left, right in zip(pieces, pieces[1:]):
         said = [word for word in re.split(r"[;&({\n]", left)[-1].split() if "=" not in word]
         heard = re.sub(r"\d?>+\s*\S+", "", re.split(r"[;&)}]", right.lstrip("&"))[0]).split()
@@ -76,8 +76,7 @@ def _to_bash(findings: Findings, text: str, why: str) -> Judged:
                   Script((("", Pipeline((Simple("/usr/bin/bash", ("bash", "--noprofile", "--norc", "-c", text)),))),)))
 
 # %% ../../nbs/shell/judge.ipynb #cc818aad
-GIVEN_VARIABLES = {"": "", "?": f"{SPLIT}status{END}", "$": f"{SPLIT}pid{END}",
-              **{name: f"{SPLIT}{name}{END}" for name in ("PATH", "LANG", "TERM", "PAGER", "EDITOR")}}
+GIVEN_VARIABLES = {"": "", "?": f"{SPLIT}status{END}", "$": f"{SPLIT}pid{END}", **{name: f"{SPLIT}{name}{END}" for name in ("PATH", "LANG", "TERM", "PAGER", "EDITOR")}}
 
 # %% ../../nbs/shell/judge.ipynb #5ffe296a
 def judge_command(text: str, roots: Sequence[Root], home: str) -> Judged:
@@ -100,8 +99,7 @@ def _judged(text: str, roots: Sequence[Root], home: str) -> Judged:
     known = {"HOME": home, "PWD": roots[0].path} if roots else {"HOME": home}
     judged = _judge_text(text, roots, {**GIVEN_VARIABLES, **known})
     if judged.level == READ: return judged
-    if (inner := _said_to_a_shell(judged)) and (inside := _judge_text(inner, roots,
-            {**GIVEN_VARIABLES, **known})).level == READ and judged.level == ASK:
+    if (inner := _said_to_a_shell(judged)) and (inside := _judge_text(inner, roots, {**GIVEN_VARIABLES, **known})).level == READ and judged.level == ASK:
         return replace(inside, late=True)
     return judged if "$" not in text else _judge_text(text, roots, known)
 
@@ -110,8 +108,7 @@ def _said_to_a_shell(judged: Judged) -> str:
     "The text of a line that is nothing but `bash -c TEXT`."
     command = (judged.script.items[0][1].commands[0] if judged.script
                and len(judged.script.items) == len(judged.script.items[0][1].commands) == 1 else None)
-    if (command is None or command.redirects or command.assignments or command.fills or len(command.argv) != 3
-        or judged.script.items[0][1].negated):
+    if (command is None or command.redirects or command.assignments or command.fills or len(command.argv) != 3 or judged.script.items[0][1].negated):
         return ""
     name, flags, text = command.argv
     return (text if name in ("bash", "sh", "/bin/bash", "/bin/sh") and flags in ("-c", "-lc", "-ec", "-elc") and not bad_character(text)

@@ -100,8 +100,7 @@ def _short(declared: Program, word: str, rest: list[str], found: list, seen: set
     return None
 
 # %% ../../nbs/shell/programs.ipynb #f3d29b20
-def parse_words(declared: Program, words: Sequence[str], seen: set[str] | None = None) -> tuple[list[tuple[str, str, str]], list[str],
-        str | None]:
+def parse_words(declared: Program, words: Sequence[str], seen: set[str] | None = None) -> tuple[list[tuple[str, str, str]], list[str], str | None]:
     "(options with values, operands, why it is asked about). The options given are added to `seen`."
     rest, found, operands, seen, whole = list(words), [], [], set() if seen is None else seen, declared.whole
     while rest:

@@ -109,8 +109,7 @@ def prints_contents(words: Sequence[str]) -> bool:
     verb, rest = words[0], list(words[1:])
     if verb == "stash" and rest: verb, rest = f"stash {rest[0]}", rest[1:]
     before = rest[:rest.index("--")] if "--" in rest else rest
-    plain, patch = [word for word in before if not word.startswith("-")], any(map(_PATCH.fullmatch,
-            [word for word in before if word.startswith("-")]))
+    plain, patch = [word for word in before if not word.startswith("-")], any(map(_PATCH.fullmatch, [word for word in before if word.startswith("-")]))
     numbered = any(map(_NUMBER.fullmatch, plain))
     if verb in ("log", "whatchanged", "stash show", "diff-tree", "diff-index", "diff-files"): return patch
     if verb == "show":

@@ -152,8 +152,7 @@ def open_for(redirect: Redirect, file: OpenedPath) -> int:
         if file.kind != "file" or file.fd is None: raise ShellError(f"{file.display} is not open for reading")
         return os.open(f"/proc/self/fd/{file.fd}", READ & ~os.O_NOFOLLOW)
     if file.access != "write" or file.parent_fd is None: raise ShellError(f"{file.display} is not open for writing")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (os.O_APPEND
-            if redirect.kind == "append" else 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (os.O_APPEND if redirect.kind == "append" else 0)
     fd = os.open(file.name, flags, 0o666, dir_fd=file.parent_fd)
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode) or info.st_nlink > 1 and (info.st_dev, info.st_ino) != file.identity:

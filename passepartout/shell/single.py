@@ -79,8 +79,7 @@ def _by_name(findings: Findings, command: Simple, name: str, words: list[str]) -
     if name in BUILTINS: return _builtin(findings, command)
     if where := _asks_where(name, words): return _single(findings, Simple("", ("which", *where), command.assignments, command.redirects))
     if name in ("less", "more") and _PAGED.fullmatch(" ".join(words)):
-        return _single(findings, Simple("", ("cat", *(["-n"] if "-N" in words else []), *(w for w in words if w[:1] != "-")),
-                                         command.assignments, command.redirects))
+        return _single(findings, Simple("", ("cat", *(["-n"] if "-N" in words else []), *(w for w in words if w[:1] != "-")), command.assignments, command.redirects))
     if name in ("xargs", "find") and any(FILE in word for word in command.argv):
         raise Impure(f"{name} is given the output of a command as a file")
     if name in _OF_THE_SHELL: raise Impure(f"{name} is a command of the shell itself")
@@ -226,8 +225,7 @@ def _each(findings: Findings, command: Simple, program: str, base: str, words: l
 # %% ../../nbs/shell/single.ipynb #cd88ec1d
 _MOST_WORDS, _MOST_TRIED = 400, 120
 
-def judge_late(command: Simple, roots: Sequence[Root], values: Mapping[str, str], names: Sequence[str] | None = None) -> tuple[Simple
-        | None, str]:
+def judge_late(command: Simple, roots: Sequence[Root], values: Mapping[str, str], names: Sequence[str] | None = None) -> tuple[Simple | None, str]:
     "(what runs, what is said) for a command whose holes are filled by `values`, or that is run with `names`. Nothing runs that does more than read."
     try:
         if names is None: return _only_reads(command, roots, filled(command.argv, values))

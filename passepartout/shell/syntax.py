@@ -55,12 +55,10 @@ def _raw(reader: CommandReader, a: int, b: int) -> str:
 def _substituted(reader: CommandReader, node, a: int, b: int) -> str:
     "The hole for one substitution; what fills it joins the fills of the command that is being read."
     sign, file = node.children[0].text, node.type == "process_substitution"
-    if file and (sign != b"<(" or (node.start_byte, node.end_byte) != (a, b)) or not file and sign not in (b"$(",
-            b"`") or sign == b"`" and b"\\" in node.text:
+    if file and (sign != b"<(" or (node.start_byte, node.end_byte) != (a, b)) or not file and sign not in (b"$(", b"`") or sign == b"`" and b"\\" in node.text:
         raise Impure(f"{in_question(node.text.decode('utf-8', 'replace'))} starts another process")
     inner = CommandReader(reader.source, ShellPlaces(reader.places.roots, reader.places.left, reader.places.entries), reader.variables)
-    inner.places.here, inner.lost, inner.words, inner.count, inner.within = (reader.places.here, reader.lost, reader.words, reader.count,
-            reader.within + 1)
+    inner.places.here, inner.lost, inner.words, inner.count, inner.within = (reader.places.here, reader.lost, reader.words, reader.count, reader.within + 1)
     if inner.within > 8 or reader.count[0] >= MOST_COMMANDS: raise Impure("it has too many substitutions")
     parts = node.children[1:-1]
     if len(parts) == 1 and parts[0].type == "file_redirect":                     # $(<file) prints it
@@ -242,8 +240,7 @@ def _read_tail(reader: CommandReader, node, operator: str, redirects: Sequence) 
 def _redirected(reader: CommandReader, node, redirects: Sequence) -> Simple:
     "A simple command with all its redirections, and with what has to run before it."
     if node is not None and node.type == "redirected_statement":
-        redirects, inner = [*[n for n in node.children if n.type in _REDIRECTS], *redirects], [n
-                for n in node.children if n.type not in _REDIRECTS]
+        redirects, inner = [*[n for n in node.children if n.type in _REDIRECTS], *redirects], [n for n in node.children if n.type not in _REDIRECTS]
         if len(inner) > 1: raise Impure("a redirection is not read with certainty")
         node = inner[0] if inner else None
     simple = Simple("", ()) if node is None else _simple(reader, node)
@@ -325,8 +322,7 @@ def _read_within(reader: CommandReader, nodes: Sequence) -> bool:
 # %% ../../nbs/shell/syntax.ipynb #31a891c7
 def _for(reader: CommandReader, node) -> None:
     head, body = [n for n in node.children if n.type not in (";", "do_group")], node.children[-1]
-    if len(head) < 4 or [head[0].type, head[1].type, head[2].type] != ["for", "variable_name",
-            "in"] or body.type != "do_group" or body.children[-1].type != "done":
+    if len(head) < 4 or [head[0].type, head[1].type, head[2].type] != ["for", "variable_name", "in"] or body.type != "do_group" or body.children[-1].type != "done":
         raise Impure("a loop is not one over known words")
     name, values = head[1].text.decode(), _words(reader, _spans(reader, head[3:]))
     if reader.fills or any(map(has_hole, values)): raise Impure("a loop goes over words that are not known before it runs")

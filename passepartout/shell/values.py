@@ -21,7 +21,7 @@ from .script import END, FILE
 # %% ../../nbs/shell/values.ipynb #b4024566
 _SHARED = Regex(r"(?:[^./][^/]*/)*(?:\.(?:docker|prettier|eslint)ignore|\.git(?:ignore|attributes|modules)|\.(?:editorconfig|prettierrc|eslintrc"
                 r"|pylintrc|flake8|babelrc|clang-format|python-version|nvmrc|tool-versions)(?:\.\w+)?"
-                     r"|\.(?:travis|gitlab-ci|pre-commit-config|readthedocs|golangci)\.ya?ml|\.github/(?:[\w-]+/)*[\w-]+\.(?:ya?ml|md))")
+                r"|\.(?:travis|gitlab-ci|pre-commit-config|readthedocs|golangci)\.ya?ml|\.github/(?:[\w-]+/)*[\w-]+\.(?:ya?ml|md))")
 
 def shared_file(relative: str) -> bool:
     "Whether the hidden file with this path below a folder of notes is one that a project shares with everybody who reads it."

@@ -42,7 +42,7 @@ def unseen_character(text: str) -> str | None:
 
 # %% ../../nbs/shell/words.ipynb #0dd6d07e
 _OUT = Regex(r"""(?P<plain>[^'"\\$`<>()|&;\s]+)|'(?P<raw>[^']*)'|(?P<open>")|\\(?P<escaped>[\s\S])|\$'(?P<ansi>[^'\\]*(?:\\[\s\S][^'\\]*)*)'"""
-                  r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|[?$1-9])|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!"'-])""", re.ASCII)
+             r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|[?$1-9])|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!"'-])""", re.ASCII)
 _IN = Regex(r"""(?P<raw>[^"\\$`]+)|(?P<close>")|\\(?P<escaped>["\\$`\n])|(?P<slash>\\)"""
             r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|[?$1-9])|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!-])""",
             re.ASCII)

@@ -90,9 +90,7 @@ class TestedPages(SkillShelf):
     def own_names(self, pages: Sequence[SkillPage], inside: Collection[Path]) -> set[str]:
         "The names that pages of the person's own folders have: those that can be read, those that stand although their page is broken now, and those that there were."
         stand = [each[-1].page for each in list(self.versions.values())]
-        return {*self.memory.good, *self.memory.own} - {*self.memory.disabled} | {p.name
-                                                                for p in (*pages, *stand) if p.path.parent in inside
-                                                                and os.path.lexists(p.path)}
+        return {*self.memory.good, *self.memory.own} - {*self.memory.disabled} | {p.name for p in (*pages, *stand) if p.path.parent in inside and os.path.lexists(p.path)}
 
     def untestable(self) -> str:
         "Why no skill can be run at all."

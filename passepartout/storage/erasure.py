@@ -70,7 +70,7 @@ def _standing(store: Ledger, numbers: Sequence[int]) -> dict:
     among, found = set(numbers), {}
     for table, column in (("effects", "settled"), ("approvals", "decided")):
         rows = store.execute(f"SELECT id, seq, state, {column} FROM {table} WHERE seq BETWEEN ? AND ? OR {column} BETWEEN ? AND ?",
-                          (numbers[0], numbers[-1]) * 2).fetchall()
+                             (numbers[0], numbers[-1]) * 2).fetchall()
         if concerned := [row for row in rows if row[1] in among or row[3] in among]: found[table] = concerned
     return found
 

@@ -37,7 +37,7 @@ def settle_effect(store: Store, seq: int, draft: Draft, effect: str, state: str)
         if done := begun[2] == "started" or begun[2] == "unknown" != state: begun[2], begun[4] = state, seq
     else:
         done = store.execute("UPDATE effects SET state = ?, settled = ? WHERE id = ? AND (state = 'started' OR (state = 'unknown' AND ? != 'unknown'))",
-                          (state, seq, effect, state)).rowcount == 1
+                             (state, seq, effect, state)).rowcount == 1
     if not done:
         raise JournalError(f"Effect {effect} was never begun or has its outcome already; nothing was written.")
 
@@ -313,8 +313,7 @@ class EffectLedger(Store):
             owners = [owner for owner, in self.db.execute("SELECT DISTINCT owner FROM effects WHERE state = 'started'")
                       if owner != self.boot]
         dead = [owner for owner in owners if not (self.path and is_alive(self.path.with_suffix(".owners"), owner))]
-        begun = [effect for owner in dead for effect in self.select(f"{_EFFECTS} WHERE e.state = 'started' AND e.owner = ? ORDER BY e.seq",
-                                                                   [owner], _effect)]
+        begun = [effect for owner in dead for effect in self.select(f"{_EFFECTS} WHERE e.state = 'started' AND e.owner = ? ORDER BY e.seq", [owner], _effect)]
         came = "SELECT 1 FROM chain WHERE turn = ? AND kind = 'outcome' AND instr(body, ?)"
         with explained(self.path): return [each for each in begun if not self.db.execute(came, (each["turn"], each["id"])).fetchone()]
 

@@ -16,7 +16,7 @@ from typing import Any, Callable
 
 from .breaks import Break, survey
 from .chain import (START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, read_anchor,
-                                read_key, seal, unwritable, write_anchor)
+                                        read_key, seal, unwritable, write_anchor)
 from .journalfile import TROUBLE, Whereabouts, claim, connect, explain, explained, find_key, let_go, log_apart, refuse_apart, set_up
 
 # %% ../../nbs/storage/05c_store.ipynb #4642bf9c

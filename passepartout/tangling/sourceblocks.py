@@ -96,7 +96,7 @@ def org_sources(outline: Outline) -> list[SourceBlock]:
                     for i, line in enumerate(text[slice(*block.inner)].split("\n")[:-1])]
             lines = body if "-i" in (m[2] or "").split() else remove_indentation(body)
             found.append(SourceBlock(m[1], tuple(lines), Arguments(*(read_arguments((g or "").strip()) for g in given)), name, block.line, node,
-                                block.start, block.end, m[2] or "", counter))
+                                     block.start, block.end, m[2] or "", counter))
     return sorted(found, key=lambda source: source.start)
 
 # %% ../../nbs/tangling/08t_sourceblocks.ipynb #1f85a772
@@ -126,8 +126,7 @@ def directed(found: Sequence[SourceBlock], stem: str) -> list[SourceBlock]:
 # %% ../../nbs/tangling/08t_sourceblocks.ipynb #0bb7c2e5
 def _undirected(source: SourceBlock) -> SourceBlock:
     lines = tuple(line for line in source.lines if not _DIRECTIVE.fullmatch(line.text))
-    return SourceBlock(source.language, lines, source.arguments, source.name, source.at, source.node, source.start, source.end, source.switches,
-                  source.counter)
+    return SourceBlock(source.language, lines, source.arguments, source.name, source.at, source.node, source.start, source.end, source.switches, source.counter)
 
 # %% ../../nbs/tangling/08t_sourceblocks.ipynb #7580d1c7
 _INFO = Regex(r"[ \t]*(?:`{3,}|~{3,})[ \t]*([^\s`{]*)[ \t]*([^\r\n]*)")
@@ -143,7 +142,7 @@ def markdown_sources(outline: Outline, stem: str) -> list[SourceBlock]:
             lines = [CodeLine(line.removesuffix("\r"), block.line + 1 + i)
                      for i, line in enumerate(outline.text[slice(*block.inner)].split("\n")[:-1])]
             found.append(SourceBlock("python", tuple(remove_indentation(lines)), arguments, arguments.text(":name"), block.line, node,
-                                block.start, block.end, "", len(found) + 1))
+                                     block.start, block.end, "", len(found) + 1))
     return directed(sorted(found, key=lambda source: source.start), stem)
 
 # %% ../../nbs/tangling/08t_sourceblocks.ipynb #2b1588f7

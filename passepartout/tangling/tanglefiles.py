@@ -129,8 +129,7 @@ class Planned:
     state: str                    # new, same, ours (older, written here), foreign
 
 # %% ../../nbs/tangling/08w_tanglefiles.ipynb #83425312
-def plan_files(page: Page, folder: Path, ledger: WrittenDigests, *, name_sources: bool = True, same_lines: bool = False) -> tuple[list[Planned],
-        list[str]]:
+def plan_files(page: Page, folder: Path, ledger: WrittenDigests, *, name_sources: bool = True, same_lines: bool = False) -> tuple[list[Planned], list[str]]:
     "What a page is exported to, below `folder`, and notes about it. `TangleError` when that cannot be."
     web, name = Web(page.outline, page.sources), page.path.name
     try: targets = tangled(web, name, name_sources=name_sources, same_lines=same_lines)

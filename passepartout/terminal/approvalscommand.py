@@ -31,8 +31,7 @@ def approvals_list(memex: Memex = None, json_: AsJson = False, no_daemon: NoDaem
     if json_:
         return as_json([{"id": p.id, "reason": p.reason, "action": p.action, "preview": p.preview, "confirm": p.phrase,
                          "expires": p.expires} for p in waiting] + [{"id": g.id, "grant": in_words(g), "expires": g.expires}
-                                                                    for g in granted] + [{"id": each["id"], "said": each["words"]}
-                for each in said])
+                                                                    for g in granted] + [{"id": each["id"], "said": each["words"]} for each in said])
     for each in granted: tell(f"{each.id}  {in_words(each)}")
     for each in said: tell(f"{each['id']}  {each['words']}")
     if not waiting: tell("Nothing waits for your answer.")

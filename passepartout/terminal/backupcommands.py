@@ -85,8 +85,7 @@ def where_of(error: OSError) -> str:
     "Where it went wrong: a file, or the folder of one that has a passing name of ours."
     path = Path(str(error.filename or "")[:400])
     if not path.name: return ""
-    hint = {errno.ENOENT: ". Make the folder first, or name another", errno.ENOSPC: ". Free some space, then try again"}.get(error.errno
-            or 0, "")
+    hint = {errno.ENOENT: ". Make the folder first, or name another", errno.ENOSPC: ". Free some space, then try again"}.get(error.errno or 0, "")
     return f": {path.parent if path.name.startswith('.') else path}{hint}"
 
 # %% ../../nbs/terminal/20dj_backupcommands.ipynb #aba4dd83

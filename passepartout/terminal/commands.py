@@ -20,8 +20,7 @@ from typing import Annotated, Any, NamedTuple, Optional
 
 import typer
 
-from .commandline import (AsJson, Memex, Session, Today, as_json, as_typed, booted, code_of, fail, finish, read_input,
-                                      status_of, tell)
+from .commandline import (AsJson, Memex, Session, Today, as_json, as_typed, booted, code_of, fail, finish, read_input, status_of, tell)
 from .client import NoDaemon, reached
 from ..conditions import PassepartoutError
 from ..oneline import short_line
@@ -160,8 +159,7 @@ def gate_check(proposal: Annotated[str, typer.Argument(help="A property list, e.
 def in_a_word(verdict: Any) -> tuple[str, str]:
     "What a verdict comes to, and why."
     from passepartout.messages import Allowed, ApprovalRequired
-    return ("allowed", "") if isinstance(verdict, Allowed) else ("asks", verdict.reason) if isinstance(verdict,
-            ApprovalRequired) else ("rejected", verdict.text)
+    return ("allowed", "") if isinstance(verdict, Allowed) else ("asks", verdict.reason) if isinstance(verdict, ApprovalRequired) else ("rejected", verdict.text)
 
 # %% ../../nbs/terminal/20c_commands.ipynb #8af7aa83
 def gates_app() -> typer.Typer:

@@ -79,8 +79,7 @@ def spent_today(settings: Any, session: str) -> list[str]:
     "What was spent since midnight, and how each budget stands for the conversation `session`, in lines. `PurseFailed` when that cannot be read."
     purse = purse_of(settings)
     try:
-        found = cost_report(settings, purse, session,
-                         datetime.fromtimestamp(purse.clock()).replace(hour=0, minute=0, second=0, microsecond=0).timestamp(), False)
+        found = cost_report(settings, purse, session, datetime.fromtimestamp(purse.clock()).replace(hour=0, minute=0, second=0, microsecond=0).timestamp(), False)
     finally: purse.close()
     told = list(cost_lines(found["rows"], found["budgets"], [], len({row["memex"] for row in found["rows"]}) > 1))
     return told if found["rows"] else [told[0].replace("spent.", "spent today."), *told[1:]]

@@ -56,8 +56,7 @@ def row_lines(row: ListedRow, width: int, column: int) -> list[list[tuple[str, s
     prefix = [(f"{text} ", style) for text, style in marks if text]
     used, tags = sum(columns(text) for text, _ in prefix), tag_text(row.tags)
     rows = wrapped(plain(row.title), max(width - gutter - used, 12))
-    lines = [[(" " * gutter, ""), *prefix, (rows[0], "bold" if row.style != "dim" else "dim")]] + [[(" " * (gutter + used), ""),
-            (each, "bold")] for each in rows[1:]]
+    lines = [[(" " * gutter, ""), *prefix, (rows[0], "bold" if row.style != "dim" else "dim")]] + [[(" " * (gutter + used), ""), (each, "bold")] for each in rows[1:]]
     if row.when and narrow: lines.insert(0, [(" " + piece, row.style) for piece in wrapped(plain(row.when), width - 1)[:1]])
     elif column and not narrow: lines[0][0] = ("  " + set_cell_size(plain(row.when), column) + "  ", row.style)
     for text, style in ((tags, "dim magenta"), (plain(row.place), "dim")):

@@ -91,14 +91,13 @@ def item_row(item: Any, today: date, dated: bool = False) -> ListedRow:
     late = item.is_late(today)
     style = "red" if late else "yellow" if item.kind == "deadline" else ""
     return ListedRow(f"{item.file}:{item.line}", when, item.keyword or "", item.priority or "", item.title, item.tags, "", style,
-               item.due.isoformat() if item.due else "")
+                     item.due.isoformat() if item.due else "")
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #a77eedb2
 def say_date(item: Any, today: date) -> str:
     "The date of a task in a list of tasks."
     word = "habit, " if item.habit else {"deadline": "due ", "scheduled": "", "event": ""}.get(item.kind, "")
-    return f"{word}{item.due:%a} {item.due.day} {item.due:%b}" + (f" {item.due.year}" if item.due.year != today.year
-            else "") + (f" {item.at:%H:%M}" if item.at else "")
+    return f"{word}{item.due:%a} {item.due.day} {item.due:%b}" + (f" {item.due.year}" if item.due.year != today.year else "") + (f" {item.at:%H:%M}" if item.at else "")
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #020da2fb
 def remarks(opened: Shelf, items: Iterable[Any]) -> list[str]:
@@ -138,7 +137,7 @@ def agenda(span: Annotated[Optional[list[str]], typer.Argument(help="day, week, 
         except PassepartoutError as error: fail(error.message, 2, json_)
         try:
             items = with_tags(opened.answered(lambda: opened.notes.agenda(first, last, opened.today, sys.maxsize)), tag or (), project,
-                         projects(opened) if project else None)
+                              projects(opened) if project else None)
         except PassepartoutError as error: fail(error.message, 2, json_)
         print_agenda(opened, items, first, last, json_)
 
@@ -178,8 +177,7 @@ def list_tasks(opened: Shelf, view: str, tags: Iterable[str], project: str | Non
     groups = {name: kept for name, items in opened.answered(lambda: opened.notes.view(view, opened.today))[0].items()
               if (kept := with_tags(items, tags, project, project_of))}
     if json_:
-        return as_json({"view": view, "today": opened.today, "items": [{**item_json(opened, item), "group": name}
-                for name, items in groups.items() for item in items]})
+        return as_json({"view": view, "today": opened.today, "items": [{**item_json(opened, item), "group": name} for name, items in groups.items() for item in items]})
     show_groups(opened, {name or "without a tag": [item_row(item, opened.today, True) for item in items] for name, items in groups.items()},
                 f"Nothing found: {VIEWS[view]}." if tags or project else NOTHING.get(view, "Nothing is open."), next((items[0] for items in groups.values()), None))
 
@@ -262,7 +260,7 @@ def by_meaning(opened: Shelf, asked: str) -> tuple[str, Any]:
 def print_hits(opened: Shelf, hits: Sequence[Any]) -> None:
     "Hits as rows: where the line stands that says why, and this line."
     rows = [ListedRow(f"{hit.file}:{hit.at}", "", hit.keyword or "", "", " › ".join(hit.path) or hit.title, hit.tags, hit.snippet or hit.hidden,
-                "dim" if hit.hidden else "") for hit in hits]
+                      "dim" if hit.hidden else "") for hit in hits]
     print_groups({"": rows}, console := terminal())
     print_hint(editor_hint(opened, hits[0].file, hits[0].at), console, "Open the first")
 

@@ -188,8 +188,8 @@ def only_code(chat: Any, text: str) -> str:
 # %% ../../nbs/terminal/20ad_slash.ipynb #11e3052d
 COMMANDS = {
     "approve": SlashCommand(approve, "/approve CODE", "do what was asked about; the code stands beside the question (the code alone does it as well)\n"
-                       "what cannot be taken back needs the words that name what is lost after the code: /approve CODE delete 14 files\n"
-                       "with \"for 1 hour\", \"until 18:00\" or \"until 18:00 in projects/\" after it: calls like it as well, until then"),
+                            "what cannot be taken back needs the words that name what is lost after the code: /approve CODE delete 14 files\n"
+                            "with \"for 1 hour\", \"until 18:00\" or \"until 18:00 in projects/\" after it: calls like it as well, until then"),
     "deny": SlashCommand(deny, "/deny CODE", "don't do it; words after the code say what you want instead"),
     "pending": SlashCommand(pending, "/pending", "what still waits for your answer"),
     "endorse": SlashCommand(endorse, "/endorse CODE", "say that the value a question is about is right, so that later calls need not ask about it\nafter the code: the argument's name where there are several, and \"for 1 day\" or \"always\"; it does not answer the question"),

@@ -54,8 +54,7 @@ def run_tangle(files: list[Path], folder: Path | None, ledger, *, stdout: bool =
     for file in dict.fromkeys(files):
         page = read_page(file)
         home = folder if folder is not None else file.parent
-        planned, notes = ([plan_notebook(page, home, ledger)], []) if notebook else plan_files(page, home, ledger,
-                name_sources=name_sources, same_lines=same_lines)
+        planned, notes = ([plan_notebook(page, home, ledger)], []) if notebook else plan_files(page, home, ledger, name_sources=name_sources, same_lines=same_lines)
         for note in notes: tell(note, "yellow", sys.stderr)
         if not planned: tell(nothing_to_do(page), "yellow", sys.stderr)
         plans.setdefault(Path(os.path.realpath(home)), []).extend(planned)

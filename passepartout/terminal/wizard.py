@@ -145,8 +145,7 @@ def asked(present: Present) -> Answers:
         fail("This asks questions, and there is no terminal to answer at. Run it in one, or say what you want: passepartout configure "
              "--name Ana --provider reflex --yes", 2)
     from getpass import getpass
-    return WizardQuestions(present, lambda text, style="": tell(text, style, sys.stderr), spoken, lambda text: getpass(text, sys.stderr),
-                     systemd=systemd_there()).run()
+    return WizardQuestions(present, lambda text, style="": tell(text, style, sys.stderr), spoken, lambda text: getpass(text, sys.stderr), systemd=systemd_there()).run()
 
 # %% ../../nbs/terminal/20df_wizard.ipynb #dde27a7e
 def spoken(question: str) -> str:

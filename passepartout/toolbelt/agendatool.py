@@ -127,7 +127,7 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
     asked = before_days(question, told, first, last, today, during)
     others, named_next = what_else(notes, last, today, private) if first <= today <= last and not (items or question or any(hours)) else ("", [])
     text = "\n".join(filter(None, [asked, listed, say_hours(*hours, first, last), say_broken(broken), say_programs(programs),
-                                  *clock_remarks(items), others, without_notes(context) if notes.empty else "", source.doubts(notes, today, not items)]))
+                                   *clock_remarks(items), others, without_notes(context) if notes.empty else "", source.doubts(notes, today, not items)]))
     return ToolResult(text, [item.as_dict() for item in items], notes_label((item.file for item in (*items, *named_next)), secret))
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #4ecdb3f1

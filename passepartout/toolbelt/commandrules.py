@@ -109,8 +109,7 @@ def read_line(text: str, roots: Sequence[Root], home: str) -> ReadLine | None:
     "The commands of a line; `None` when only a shell could carry it out, or when there is too much of it."
     line, texts = ReadLine([], []), [text]
     while texts:
-        if len(line.judged) > MOST_SHELLS or (judged := judge_command(text := texts.pop(), roots,
-                home)).script is None or _count(judged.script) > MOST_WORDS:
+        if len(line.judged) > MOST_SHELLS or (judged := judge_command(text := texts.pop(), roots, home)).script is None or _count(judged.script) > MOST_WORDS:
             return None
         try: script = read_script(text, ShellPlaces(roots), {**GIVEN_VARIABLES, "HOME": home, "PWD": roots[0].path})
         except Impure: return None

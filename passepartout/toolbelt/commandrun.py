@@ -64,8 +64,7 @@ async def keys_on_the_way(opened: OpenedScript, roots: Sequence[Root]) -> list[C
     except TooMany as refusal: raise ToolError(f"It was not run, because {refusal.message}. Name a folder further down.") from None
 
 # %% ../../nbs/toolbelt/12cf_commandrun.ipynb #3ee57426
-def judge_again(roots: Sequence[Root], watch: Watch) -> Callable[[Simple, Mapping[str, str], Sequence[str] | None],
-        tuple[Simple | None, str]]:
+def judge_again(roots: Sequence[Root], watch: Watch) -> Callable[[Simple, Mapping[str, str], Sequence[str] | None], tuple[Simple | None, str]]:
     "What decides about commands in `roots` whose last words have just become known, and has `watch` look where they lead."
     def judged(command: Simple, values: Mapping[str, str], names: Sequence[str] | None) -> tuple[Simple | None, str]:
         from passepartout.shell.single import judge_late

@@ -229,8 +229,7 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #8df48564
 def declare(add, todo, put, tag, plan, title, move, store, write, box, name) -> list[Tool]:
     "The declarations for the bodies of `edit_tools`."
-    text, flag = lambda name, said, **more: Parameter(name, "string", said, **more), lambda name, said: Parameter(name, "boolean", said,
-            default=False)
+    text, flag = lambda name, said, **more: Parameter(name, "string", said, **more), lambda name, said: Parameter(name, "boolean", said, default=False)
     tool = lambda name, said, parameters, body, effects: Tool(name, said, parameters, pure(body), effects=effects, edits=True)
     return [
         tool("org-add-headline", "Add a heading or a task below a heading of a note", [PATH, BELOW, text("title", "one line"), text("kind", "what it is", default="note", choices=("note", "task")), text("body", "further text", default=""),

@@ -91,8 +91,7 @@ def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[G
         command = unwrapped(command)
         name = command.argv[0].rpartition("/")[2] if command.argv else ""
         if not name or name != "git" and _stays(command) and not (names and tells_names(name, command)): continue
-        if here is None or name != "git" and any_hole(command.argv) or any("from" in word.lower() or word.startswith(("-exec", "-ok"))
-                for word in command.argv[1:]):
+        if here is None or name != "git" and any_hole(command.argv) or any("from" in word.lower() or word.startswith(("-exec", "-ok")) for word in command.argv[1:]):
             found.append(everywhere(name, roots))
         elif name == "git" and command.argv[1:] in _OF_ITSELF: continue
         elif name == "git":

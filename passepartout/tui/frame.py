@@ -55,7 +55,7 @@ WINDOW_COMMANDS = {
 
 # %% ../../nbs/tui/frame.ipynb #21e3a48e
 KEY_LABELS = (("F1", "help"), ("F2", "questions"), ("F3", "gates"), ("F4", "agenda"), ("F5", "notes"), ("F6", "log"), ("F7", "search"),
-         ("^P", "commands"), ("^C", "stop"), ("^Q", "leave"))
+              ("^P", "commands"), ("^C", "stop"), ("^Q", "leave"))
 KEY_ORDER = ("F1", "^Q", "^P", "F2", "F7", "F4", "F5", "F3", "^C", "F6")
 
 def key_pieces(width: int) -> list[tuple[str, str]]:

@@ -72,8 +72,7 @@ def list_command(name: str) -> Callable[[Linear, str], None]:
 LIST_COMMANDS = {
     "agenda": SlashCommand(list_command("agenda"), "/agenda [DAYS]", "what is on: /agenda next week"),
     "notes": SlashCommand(list_command("outline"), "/notes [FILE]", "the files, with the headings of one"),
-    "search": SlashCommand(list_command("find"), "/search WORDS", "search the notes"),
-    }
+    "search": SlashCommand(list_command("find"), "/search WORDS", "search the notes"),}
 
 # %% ../../nbs/tui/linear.ipynb #549aed9a
 def run_linear(agent: Any, session: str, settings: Any) -> int:

@@ -65,8 +65,7 @@ class Resident(LoopThread):
         except BaseException:
             self.loop.call_soon_threadsafe(self.loop.stop)
             raise
-        self.desk, self.hint, self.diagnostics, self.provider_cascade = (self.agent.desk, self.agent.hint, self.agent.diagnostics,
-                self.agent.provider_cascade)
+        self.desk, self.hint, self.diagnostics, self.provider_cascade = (self.agent.desk, self.agent.hint, self.agent.diagnostics, self.agent.provider_cascade)
         self.settings, self.journal, self.upkeep = self.agent.settings, self, self.agent.upkeep
         self.path = self.agent.journal.path
 

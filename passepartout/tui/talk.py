@@ -142,8 +142,7 @@ class Poller:
             self.poked.wait(self.every)
 
     def look(self) -> None:
-        waiting, turns, logs = self.agent.pending(None, "cli"), self.agent.trace(session=self.session,
-                limit=self.most), self.agent.logs(200)
+        waiting, turns, logs = self.agent.pending(None, "cli"), self.agent.trace(session=self.session, limit=self.most), self.agent.logs(200)
         self.most = 3                                            # the first time, what was said before; then, what is new
         self.found(True)
         self.agent.tell_news(lambda each: self.events("line", Line("*", "", f"[{each.job}] {each.text}", "cyan")))

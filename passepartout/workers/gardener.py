@@ -57,8 +57,7 @@ def dead_links(targets: LinkTargets, exists: Callable[[str], bool], private: Seq
             if link.kind == "file":
                 if link.target[:1] in ("/", "~"): continue
                 path = posixpath.normpath(posixpath.join(posixpath.dirname(outline.file), link.target))
-                if path.startswith("..") or not link.option and exists(path) or not path.lower().endswith((".org", ".md",
-                        ".markdown")) and exists(path):
+                if path.startswith("..") or not link.option and exists(path) or not path.lower().endswith((".org", ".md", ".markdown")) and exists(path):
                     continue
             yield Weed("dead link", outline.file, link.line, outline.text[link.start:link.end][:120],
                        stands_private(outline, outline.nodes[link.node], private), moved_link_repair(targets, outline, link))

@@ -98,8 +98,7 @@ def read_lines(answer: str | None, most: int = 10) -> list[str]:
 # %% ../../nbs/workers/scribe.ipynb #118e6e9f
 def note_of(pieces: Sequence[Piece], day: str, lines: Sequence[str] = (), tag: str = "", file: str = INBOX) -> dict:
     "The action that would keep a note made from `pieces` in `file`; `lines` are what a model made of them."
-    body = [f"- {line}" for line in lines or [piece.line for piece in pieces[:30]]] + ([f"- and {len(pieces) - 30} more"] if not lines
-            and len(pieces) > 30 else [])
+    body = [f"- {line}" for line in lines or [piece.line for piece in pieces[:30]]] + ([f"- and {len(pieces) - 30} more"] if not lines and len(pieces) > 30 else [])
     made = f"Made by {'a model' if lines else 'extract'} from: {'; '.join(dict.fromkeys(piece.source for piece in pieces[:30]))}"
     return {"target": "tool", "payload": {"action": "call", "tool": "org-add-headline",
                                           "args": {"path": file, "title": f"What came up on {day}", "kind": "note",
