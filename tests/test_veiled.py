@@ -171,11 +171,11 @@ def test_a_database_opens_as_before_without_the_key_in_it(tmp_path):
 def test_what_is_no_text_and_large_is_given_only_without_a_key(tmp_path, size, key, said):
     from passepartout.confinement.resources import resolve
     from passepartout.confinement.roots import Root
-    from passepartout.toolbelt.keyless import MOST_NEW, Looked, NotLooked
+    from passepartout.toolbelt.keyless import MOST_NEW, KeylessTexts, NotLooked
     (tmp_path / "film").write_bytes(b"\0\xff\xfe\x80" * (size // 4) + (KEY.encode() if key else b""))
     root = Root(tmp_path)
     with resolve([root], "film") as file:
-        if not said: assert Looked().of(file, [MOST_NEW]) is None
+        if not said: assert KeylessTexts().of(file, [MOST_NEW]) is None
         else:
-            with pytest.raises(NotLooked, match=said): Looked().of(file, [MOST_NEW])
+            with pytest.raises(NotLooked, match=said): KeylessTexts().of(file, [MOST_NEW])
     root.close()
