@@ -15,6 +15,7 @@ from conftest import examples, thinned
 from passepartout.confinement.roots import Root
 from passepartout.shell.harm import ASK, CONFIRM, DENY, READ
 from passepartout.shell.judge import judge_command
+from waits import in_time
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +141,7 @@ def test_and_what_only_reads_runs(line, roots): assert level(line, roots) == REA
 def test_long_texts_are_looked_at_in_time(line, roots):
     begun = time.process_time()
     level(line, roots)
-    assert time.process_time() - begun < 0.25
+    assert in_time(time.process_time() - begun, 0.25)
 
 
 UNITS = ["rm -rf /usr", "'", "\"", "$x", "${x%/}", "$(", "`", ")", "x=$y", "y=$x$x", "; ", "&& ", "| ", "xargs rm", "bash -c ", "eval ", "<<E\n", "E\n", "{a,b}", "f() { ", "}; f ", "for d in ", "; do ", "done", "(", "[[ -v ", "]]", "\\\n", "$'\\x72'", "!", "vim -c ", "'!rm /x'", ">", "> /etc/x ", "python3 -c ", "\"rm\",", "cd /", "echo ",
@@ -157,7 +158,7 @@ def test_a_heap_of_such_pieces_is_looked_at_in_time_and_breaks_nothing(roots, se
         line = "".join(chance.choice(pool) for _ in range(chance.choice([5, 20, 60, 200, 1_000])))[:chance.choice([400, 2_000, 16_000])]
         begun = time.process_time()
         level(line, roots)
-        assert time.process_time() - begun < 0.6, line
+        assert in_time(time.process_time() - begun, 0.6), line
 
 
 @pytest.mark.parametrize("line", ["while true; do ! export 'a[$(rm -rf /usr)]=1'; done", "if ! unset 'a[$(rm -rf /usr)]'; then ls; fi", "env A=1 python3 <<< 'import os; os.system(\"rm -rf /usr\")'", "nice -n 5 timeout 5 printf 'rm -rf /usr' | sh"])

@@ -10,6 +10,7 @@ from passepartout.outline.links import LinkTargets, all_links, backlinks, find_i
 from passepartout.outline.rewrite import change_tags, retitle
 from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org
+from waits import in_time
 
 PIECES = ["[[", "]]", "][", "[", "]", "(", ")", "](", "id:", "file:", "https://", "http://a.b/c", "mailto:", "attachment:", "#", "*", "::", "|", "<", ">", "<<a>>", "!", "`", "=", "~", "\\", "\\]", "a", "b.org", "../", "/", "~/", "[1]: x", "[fn:1]", "\n", "\r\n", " ",
           "* ", "# ", "- [ ] ", "[[id:1]]", "[[file:b.org::*a]]", "[[#a]]", "[[*a]]", "[[a][b]]", "[a](b.md#a)", "[[b#a|x]]", "<https://a.b>", ":PROPERTIES:\n:ID: 1\n:CUSTOM_ID: a\n:END:\n", "#+begin_src\n", "#+end_src\n", "```\n", "é", "²", "12", "\x00", "\u2028"]
@@ -95,5 +96,5 @@ def test_a_line_full_of_endings_is_read_in_linear_time():
     from passepartout.indexing.entries import read_links
     begun = time.thread_time()
     assert read_links(parse_org("* a\n](" + ".org#" * 12_000 + "\n")) == []
-    assert time.thread_time() - begun < 2
+    assert in_time(time.thread_time() - begun, 2)
     assert [each[:2] for each in read_links(parse_org("* a\n[x](b.org#c.d) [y](B.MD) [z](b.orgx) [w](.org) [v](c.org#a.md#b)\n", "n/a.org"))] == [(1, "file:n/b.org"), (1, "file:n/b.org#c d"), (1, "file:n/B.MD"), (1, "file:n/c.org"), (1, "file:n/c.org#a md b")]

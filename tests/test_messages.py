@@ -14,6 +14,7 @@ from passepartout.conditions import ProtocolError
 from passepartout.frozen import KEYWORD_FIELDS
 from passepartout.messages import PERSON, Action, Allowed, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze
 from passepartout.plist import Keyword
+from waits import in_time
 
 calm = settings(deadline=None, max_examples=examples(40))
 text = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=12)
@@ -234,4 +235,4 @@ def test_a_megabyte_is_frozen_in_a_moment():
     payload = {"text": "x" * 1_000_000, "list": list(range(50_000)), "map": {f"k{i}": i for i in range(20_000)}}
     begun = time.process_time()
     Action.of({"payload": payload}).hash
-    assert time.process_time() - begun < 2
+    assert in_time(time.process_time() - begun, 2)

@@ -12,6 +12,7 @@ from passepartout.modelanswer import markdown_strip, parse_proposal, plist_keywo
 from passepartout.reason import agree, reason_gate, think
 from passepartout.skills import Skill
 from passepartout.tools import Tool
+from waits import in_time
 
 CALL = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "canary" :ARGS (:NOTE "x")))'
 ASKED = Signal.of({"payload": {"sensor": "user-input", "text": "go"}, "meta": {"source": "cli", "session": "main"}})
@@ -140,14 +141,14 @@ def test_stripping_fences_is_idempotent_on_what_is_a_list(text):
 def test_an_open_fence_costs_no_more_than_its_length(text):
     begun = time.process_time()
     markdown_strip(text)
-    assert time.process_time() - begun < 0.1
+    assert in_time(time.process_time() - begun, 0.1)
 
 
 @pytest.mark.parametrize("text", ["(" * 262_000, "(:A " * 60_000, '("' + "x" * 262_000, "```\n" * 60_000, "(:a b c) " * 29_000, "`" * 262_000], ids=range(6))
 def test_a_long_answer_is_read_or_refused_in_a_moment(text):
     begun = time.process_time()
     parse_proposal(text)
-    assert time.process_time() - begun < 1
+    assert in_time(time.process_time() - begun, 1)
 
 
 async def test_ten_megabytes_are_refused_and_the_next_provider_asked():

@@ -23,6 +23,7 @@ from passepartout.conditions import PassepartoutError
 from passepartout.redaction.secrets import TELLING, Scanner, Secret, Vault, redact_each, unseen
 from passepartout.redaction.shaped import find_coded, find_plain, find_shaped, tells
 from passepartout.tools import Tool
+from waits import in_time
 
 ROOT = Path(__file__).parents[1]
 VALUE = "tok-5Kd2Zq81-Wx"
@@ -233,7 +234,7 @@ def test_hostile_text_is_judged_or_refused_quickly(text):
     SCANNER.redact(text)
     begun = time.process_time()
     assert isinstance(SCANNER.redact(huge), str)
-    assert time.process_time() - begun < 3          # a hang guard; the benchmark has the numbers
+    assert in_time(time.process_time() - begun, 3)          # a hang guard; the benchmark has the numbers
 
 
 @pytest.mark.slow
@@ -739,7 +740,7 @@ def test_looking_for_pieces_is_quick_however_the_text_is_made():
     for value, bone in ((b"ab1" * 2000 + b"zz9" * 2000, b"ab1ab1c" * 30_000), (bytes(range(48, 58)) * 40, b"0123456789" * 25_000), (b"a1" * 32, b"a1" * 120_000)):
         began = time.process_time()
         in_pieces(value, bone)
-        assert time.process_time() - began < 0.5
+        assert in_time(time.process_time() - began, 0.5)
 
 
 class Told:

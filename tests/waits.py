@@ -55,6 +55,17 @@ def heard(stream):
     return _HEARD[stream]
 
 
+def in_time(took, seconds):
+    """Are `took` seconds of processor time less than so many `seconds` of a quick machine, put into those of this one as it is just now? For what must not get out of all proportion, and take a hundred times as long.
+
+    A million additions take a quick one 50 ms. The same machine is three times slower while others use it, and what a bound in plain seconds measures then is who else is at work."""
+    def lap(n=0):
+        began = time.process_time()
+        while n < 200_000: n += 1
+        return time.process_time() - began
+    return took < seconds or took < seconds * max(lap() for _ in range(3)) / 0.01
+
+
 def stuck_in(pid):
     "What the threads of a process wait for, as far as the kernel tells: `futex` is a lock, `pipe_read` somebody's words, `do_wait` a child, `locks_lock` a file."
     found = []
