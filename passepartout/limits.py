@@ -180,7 +180,7 @@ class _DeadlineWatch:
     "The deadlines of one event loop, behind one timer."
     waiting: set[Any]                    # the deadlines
     timer: asyncio.TimerHandle | None
-    SOON_S = 0.01
+    SOON_S, STOOD_S = 0.01, 1.0
 
     def __init__(self, loop: asyncio.AbstractEventLoop): self.loop, self.waiting, self.at, self.timer = loop, set(), float("inf"), None
 
@@ -191,7 +191,9 @@ class _DeadlineWatch:
 
     def ring(self) -> None:
         "Cancel what is due, and wait for the next; not sooner than in `SOON_S`, or a thousand deadlines in a row would be looked through a thousand times."
-        now, self.at, self.timer = time.monotonic(), float("inf"), None
+        now, planned, self.at, self.timer = time.monotonic(), self.at, float("inf"), None
+        if (stood := now - planned) > self.STOOD_S:
+            for deadline in self.waiting: deadline.when = max(deadline.when, now) + stood
         for deadline in [each for each in self.waiting if each.when <= now and not each.put_off(now)]:
             self.waiting.discard(deadline)
             deadline.over = True

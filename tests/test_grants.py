@@ -588,3 +588,18 @@ def test_a_yes_for_longer_is_for_a_folder_itself_and_never_for_any_file_of_the_d
     assert scope["path"] is not None and scope["words"] is None
     for said in ("words", "path", "elsewhere=x", "in", "path="):
         with pytest.raises(GrantRefused): said_scope(edits, {"path": "projects/a.org", "words": "x"}, named, said)
+
+
+@pytest.mark.parametrize("now, said, minutes", [("2026-10-25T01:30", "for 2 hours", 120), ("2026-10-25T02:40", "for 5 min", 5), ("2026-10-25T02:40+", "for 5 min", 5), ("2026-10-25T02:40", "for 1 hour", 60), ("2026-03-29T01:30", "for 2 hours", 120), ("2026-10-24T12:00", "for 1 day", 1500), ("2026-11-19T12:00", "for 2 hours", 120)])
+def test_an_hour_is_an_hour_also_in_the_night_in_which_the_clocks_change(monkeypatch, now, said, minutes):
+    import time
+    from datetime import datetime
+    from passepartout.consent.grants import read_until
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        begun = datetime.fromisoformat(now.rstrip("+")).replace(fold=now.endswith("+"))
+        assert read_until(said, begun)[0].timestamp() - begun.timestamp() == 60 * minutes
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -576,6 +576,19 @@ def test_errors_are_translated_once():
     assert "failed" in file_room.explain(OSError("odd"), "journal.db").message
 
 
+@pytest.mark.parametrize("name, refuses, told", [("SQLITE_CORRUPT", True, "may be whole"), ("SQLITE_CORRUPT", False, "damaged page"), ("SQLITE_NOTADB", True, "may be whole"), ("SQLITE_IOERR_READ", False, "refused to read"), ("SQLITE_IOERR_CORRUPTFS", False, "may be whole"), ("SQLITE_IOERR_WRITE", False, "refused to write"), ("SQLITE_FULL", True, "disk is full")])
+def test_a_disk_that_does_not_give_back_what_it_has_is_told_as_a_disk(tmp_path, monkeypatch, name, refuses, told):
+    "Who reads that a page is damaged moves the journal away, and it was whole."
+    path, error = tmp_path / "journal.sqlite", sqlite3.DatabaseError("odd")
+    Journal.open(path).close()
+    error.sqlite_errorname = name
+    (tmp_path / "cat").write_text("#!/bin/sh\necho \"cat: $2: Input/output error\" >&2\nexit 1\n" if refuses else "#!/bin/sh\nexit 0\n")
+    (tmp_path / "cat").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    said = file_room.explain(error, path).message
+    assert told in said and ("Input/output error" in said) == (refuses and name != "SQLITE_FULL")
+
+
 FIRST = "import sys; from pathlib import Path; from passepartout.journal import Journal\nprint('ready', flush=True); sys.stdin.readline()\nJournal.open(Path(sys.argv[1])).close()"
 
 

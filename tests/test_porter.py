@@ -114,7 +114,8 @@ def test_a_code_is_shown_only_where_it_may_be_used(ana):
 
 def test_a_reply_is_told_unless_it_holds_something_private(porter, ana):
     agent = porter.house.agent
-    agent.private = {"open": {"private": False}, "shut": {"private": True}, "old": None}
+    agent.private = {"open": {"private": False}, "shut": {"private": True}, "old": None, "beside": {"private": True, "open": True, "told": "It is Friday."}, "claimed": {"private": True, "open": "yes", "told": "x"}}
+    assert porter.worded(Reply("It is Friday. The doctor is on Monday.", turn="beside"), ana).startswith("It is Friday.\n\n(Something private was left out") and "holds something private" in porter.worded(Reply("x", turn="claimed"), ana)
     told = {turn: porter.worded(Reply("It is Friday.", turn=turn), ana) for turn in ("open", "shut", "old", "nowhere", "")}
     assert told["open"] == told["old"] == told[""] == "It is Friday." and all("holds something private" in told[turn] for turn in ("shut", "nowhere"))
     assert porter.worded(Reply("", turn="shut"), ana) == "(nothing came of that)" and porter.holds_private(Reply("x", turn="open")) is False

@@ -179,3 +179,36 @@ def test_what_is_no_text_and_large_is_given_only_without_a_key(tmp_path, size, k
         else:
             with pytest.raises(NotLooked, match=said): KeylessTexts().of(file, [MOST_NEW])
     root.close()
+
+
+TOLD = ["git log --oneline | rev", "git log --grep ghp_aB --oneline", "git log --format='%<(9,trunc)%s'", "git branch -a | cut -c 1-9", "git branch --list 'b-ghp_a*'", "git rev-parse 'HEAD^{/ghp_aB}'", "git tag -n9 | rev", "git stash list | rev", "git reflog | rev", "git remote -v | rev", "git log --format=%N", "git for-each-ref 'refs/heads/b-ghp_a*'"]
+
+
+@pytest.mark.parametrize("where", ["message", "branch", "tag", "note", "stash", "address", "reflog", "nowhere"])
+async def test_git_takes_no_key_apart_that_stands_in_no_file(tmp_path, where):
+    "A model would put it together from what is printed backwards, or from what answers to one letter more."
+    import subprocess
+    from passepartout.shell import past
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "a.org").write_text("* Bees\n")
+    def git(*words): subprocess.run(["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], cwd=memex, check=True, capture_output=True)
+    git("init", "-q"); git("add", "-A"); git("commit", "-qm", f"token {KEY}" if where == "message" else "first")
+    if where == "branch": git("branch", f"b-{KEY}")
+    if where == "tag": git("tag", "-a", "v1", "-m", f"token {KEY}")
+    if where == "note": git("notes", "add", "-m", f"token {KEY}")
+    if where == "address": git("remote", "add", "origin", f"https://ana:{KEY}@example.org/x")
+    if where == "reflog": git("checkout", "-qb", f"b-{KEY}"); git("checkout", "-q", "-"); git("branch", "-qD", f"b-{KEY}")
+    if where == "stash": (memex / "a.org").write_text("* Hives\n"); git("stash", "push", "-qm", f"token {KEY}")
+    assert past._past_told(str(memex)).key(30) == ("" if where == "nowhere" else "a key")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    script, seen = [], []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt) or (script.pop(0) if script else "Done."), inline=True)
+    for command in (*TOLD, "git log --oneline", "git branch -a | head -n 3"):
+        script[:] = [call("shell", {"command": command})]
+        reply = await agent.handle("look into that", session=command[:20])
+        assert bool(reply.approvals) == (where != "nowhere" and command in TOLD), (command, str(reply))
+    assert not any("aB3dE" in text or "Ed3Ba" in text for text in seen)
+    await agent.close()

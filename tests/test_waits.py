@@ -1,5 +1,5 @@
 "Waits for other processes end, and say what was awaited and what was said instead"
-import subprocess, sys
+import os, signal, subprocess, sys, textwrap, time
 
 import pytest
 import waits
@@ -45,3 +45,28 @@ def test_one_that_says_more_than_a_pipe_takes_is_not_held_up(begin):
     process = begin("import sys; sys.stderr.write('x' * 1_000_000 + '\\n'); print('done', flush=True)")
     waits.heard(process.stderr)
     assert waits.next_line(process) == "done\n" and waits.status(process) == 0 and len(waits.heard(process.stderr).all(60)) == 1_000_001
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds, told", [(0.8, "answer"), (30, "TimeoutError")])
+def test_who_was_stopped_for_longer_than_an_answer_may_take_still_hears_it(seconds, told):
+    "Ctrl-Z and fg: the answer lay there, and the deadline had passed. One that does not come is still given up."
+    code = """
+        import asyncio, time
+        from passepartout.limits import in_thread, within
+        async def main():
+            print("ready", flush=True)
+            try: print(await within(1.5, in_thread(lambda: time.sleep(SECONDS) or "answer")))
+            except TimeoutError: print("TimeoutError")
+        asyncio.run(main())
+    """.replace("SECONDS", str(seconds))
+    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "ready\n"
+        os.kill(child.pid, signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(child.pid, signal.SIGCONT)
+        assert child.communicate(timeout=20)[0] == f"{told}\n"
+    finally:
+        child.kill()
+        child.wait()

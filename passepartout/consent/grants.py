@@ -152,15 +152,17 @@ def read_until(text: str, now: datetime) -> tuple[datetime, str]:
     try: end, rest = _span(text, now) or _until(text, now)
     except (TypeError, ValueError, OverflowError):
         raise GrantRefused(f"“{visible(text)[:40]}” is not a time. Say: for 1 hour, until 18:00, or until 2026-11-21.") from None
-    if not now < end <= now + LONGEST:
-        raise GrantRefused(f"That is {'past' if end <= now else 'longer than 30 days'}. What should always hold is a rule for rules.ini.")
+    if not now.timestamp() < end.timestamp() <= (now + LONGEST).timestamp():
+        raise GrantRefused(f"That is {'past' if end.timestamp() <= now.timestamp() else 'longer than 30 days'}. What should always hold is a rule for rules.ini.")
     return end, rest
 
 # %% ../../nbs/consent/17ba_grants.ipynb #af06b0fa
 def _span(text: str, now: datetime) -> tuple[datetime, str] | None:
     if (found := _SPAN.match(text)) is None: return None
     count, unit = 1 if found[1].lower() in ("a", "an") else int(found[1]), found[2][0].lower()
-    return now + timedelta(**{{"m": "minutes", "h": "hours", "d": "days"}[unit]: count}), text[found.end():].strip()
+    if unit == "d": end = now + timedelta(days=count)
+    else: end = datetime.fromtimestamp(now.timestamp() + count * {"m": 60, "h": 3600}[unit])
+    return end, text[found.end():].strip()
 
 # %% ../../nbs/consent/17ba_grants.ipynb #d05f4b9f
 def _until(text: str, now: datetime) -> tuple[datetime, str] | None:

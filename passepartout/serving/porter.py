@@ -55,6 +55,7 @@ class PorterWords:
         if reply.approvals: return "\n\n".join(asked(each, link, self.house.agent.settings.gateway_private) for each in reply.approvals)
         agent = self.house.agent
         if self.holds_private(reply) and not agent.settings.gateway_private:
+            if open_part := self.open_part(reply): return f"{open_part}\n\n(Something private was left out of this. It waits at your terminal: passepartout trace)"
             return "The answer holds something private, so it is not sent through here. It waits at your terminal: passepartout trace"
         return str(reply) or "(nothing came of that)"
 
@@ -63,6 +64,12 @@ class PorterWords:
         if not reply.turn or not str(reply): return False
         found = self.house.agent.journal.records(turn=reply.turn, kinds=["answer"], limit=1)
         return not found or bool((found[0]["body"] or {}).get("private"))
+
+    def open_part(self, reply: Any) -> str:
+        "What of a reply was said without knowing anything private; what the person was told beside it is left out."
+        found = self.house.agent.journal.records(turn=reply.turn, kinds=["answer"], limit=1)
+        body = found[0]["body"] if found else None
+        return str(body.get("told") or "") if body and body.get("open") is True else ""
 
 # %% ../../nbs/serving/19mb_porter.ipynb #a94f7f82
 class Gone(PassepartoutError):

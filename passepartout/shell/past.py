@@ -6,16 +6,18 @@ Docs: https://example.org/passepartout/shell/past.html.md"""
 
 # %% auto #0
 __all__ = ['looks_back', 'branches', 'Past', 'objects_named', 'ever_private', 'prints_earlier', 'prints_text', 'answers',
-           'handed_on', 'past_objection']
+           'handed_on', 'takes_apart', 'told_apart', 'past_objection']
 
 # %% ../../nbs/shell/past.ipynb #d3a9d306
 import os
 import re
+import stat
 import subprocess
 import threading
 import time
 import unicodedata
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 from ..lazy import Regex
@@ -272,6 +274,65 @@ def _chooses(command: Simple) -> bool:
     words = unwrapped(command).argv
     return bool(words) and words[0].rpartition("/")[2] in _CHOOSES and all(map(_HOW_MANY.fullmatch, words[1:]))
 
+# %% ../../nbs/shell/past.ipynb #ced256dd
+_WHOLE = frozenset("oneline short medium full fuller email mboxrd raw reference".split())
+_TAKES_APART = Regex(r"--(?:grep|author|committer|format|pretty|list|sort|match|exclude|glob|branches|tags|remotes|decorate-refs|get|contains|points-at).*|:/.*|.*(?:\^\{/|[*?\[]).*", re.S)
+
+def takes_apart(words: Sequence[str]) -> bool:
+    "May git with these `words` (the subcommand first) tell a part of a message or name, or whether one fits?"
+    return any(_TAKES_APART.fullmatch(word) and word.partition("=")[::2] not in [(name, how) for name in ("--pretty", "--format") for how in _WHOLE] for word in words[1:])
+
+# %% ../../nbs/shell/past.ipynb #cd9644a0
+_MOST_TOLD = 200_000
+
+def _key_told(place: str, tips: Sequence[str]) -> str | None:
+    "Whether a key stands in what the repository in `place` tells besides contents, as a word; `None` when git does not say."
+    from passepartout.redaction.patterns import TooMuch
+    from passepartout.redaction.secrets import Scanner
+    asked = (("log", "--all", "--reflog", "--notes=*", "--format=%an%n%ae%n%cn%n%ce%n%B%n%N", *(("--not", *tips) if tips else ()), "--"), ("for-each-ref", "--format=%(refname:lstrip=2)%0a%(contents)"))
+    with ThreadPoolExecutor(2) as both: told = [*both.map(lambda words: _ask_git(place, *words), asked), _kept_beside(place)]
+    if None in told: return None
+    text = b"\n".join(told)
+    for at in range(0, len(text), _MOST_TOLD):
+        try: found = Scanner().find(text[max(0, at - 1_000):at + _MOST_TOLD])
+        except TooMuch: return "more keys than can be counted"
+        if found: return "a key"
+    return ""
+
+def _kept_beside(place: str) -> bytes | None:
+    found = []
+    for folder, _, names in os.walk(os.path.join(place, ".git", "logs")): found += [os.path.join(folder, name) for name in names]
+    try: return b"\n".join([_read_small(each) for each in [os.path.join(place, ".git", "config"), *found]])
+    except OSError: return None
+
+def _read_small(path: str) -> bytes:
+    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or len(data := file.read(_MOST_LOG + 1)) > _MOST_LOG: raise OSError(path)
+        return data
+
+_MOST_LOG = 16 << 20
+
+@lru_cache(maxsize=64)
+def _past_told(place: str) -> Past: return Past(place, _key_told, ("config",))
+
+# %% ../../nbs/shell/past.ipynb #4be5c213
+def told_apart(script: Script, roots: Sequence[Root], wait_s: float | None = None) -> str | None:
+    "Why a script that takes apart what git tells besides contents is asked about: a key stands in it, or nobody knows yet."
+    here = roots[0].path if roots else "/"
+    direct = [command for _, pipeline in script.items for at, command in enumerate(pipeline.commands) if all(map(_chooses, pipeline.commands[at + 1:]))]
+    for command in script.commands():
+        inner = unwrapped(command)
+        if command.argv[:1] == ("cd",): here = command.argv[1] if len(command.argv) > 1 else here
+        if not inner.argv or inner.argv[0].rpartition("/")[2] != "git": continue
+        folder, words = _parted(inner.argv, here)
+        if not words or any(command is each for each in direct) and not takes_apart(words): continue
+        place = repository_of(folder) if os.path.isabs(folder) else None
+        if place is None and os.path.isabs(folder): continue
+        name = None if place is None else _past_told(place).key(wait_s)
+        if name is None: return "whether a key stands in the messages and names of the repository is still being found out, and this takes them apart; ask again in a moment."
+        if name: return "a key stands in a message, a name or a setting of the repository, and this takes them apart."
+    return None
+
 # %% ../../nbs/shell/past.ipynb #5cdec59a
 def past_objection(script: Script, roots: Sequence[Root], wait_s: float | None = None) -> str | None:
     "Why a script that only reads is asked about all the same: it prints commits, and there is a file of keys in some commit."
@@ -282,7 +343,7 @@ def past_objection(script: Script, roots: Sequence[Root], wait_s: float | None =
         command = unwrapped(command)
         if not command.program.endswith("git") or command.program.rpartition("/")[2] != "git": continue
         if why := _objection(*_parted(command.argv, here), roots, wait_s): return why
-    return handed_on(script)
+    return handed_on(script) or told_apart(script, roots, wait_s)
 
 # %% ../../nbs/shell/past.ipynb #d76741ae
 def _parted(argv: Sequence[str], here: str) -> tuple[str, list[str]]:
