@@ -122,8 +122,8 @@ loop_gate_reason = reason_gate
 # %% ../nbs/16_reason.ipynb #835f54f2
 def is_from_elsewhere(agent, turn: Any, signal: Signal) -> bool:
     "Was the last proposal in `turn` made by a model that does not run on this machine, or may it have been?"
-    names = [turn.heard[0]] if turn.heard else provider_order(agent, None, signal)
-    return any((backend := agent.backends.get(name)) is None or not backend.local for name in names)
+    backends = map(agent.backends.get, turn.heard[:1] if turn.heard else provider_order(agent, None, signal))
+    return not all([each is not None and each.local for each in backends])
 
 # %% ../nbs/16_reason.ipynb #651cc481
 def meant_tool(agent, candidate: Any, gate: str | None) -> Any:

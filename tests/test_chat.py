@@ -430,3 +430,9 @@ def test_a_placeholder_in_an_answer_is_explained_once(chat):
     assert "[secret-shaped: " in again and "In the note" not in again
     terminal.type("\x04")
     assert terminal.end() == 0
+
+
+def test_a_locale_without_its_letters_costs_a_line_its_place_in_the_history_and_not_the_chat():
+    code = "from passepartout.terminal.lineediting import remember_lines; remember = remember_lines(None); remember('note: f\u00fcr Ana'); remember('hello'); print('went on')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    assert done.stdout == "went on\n", done.stderr

@@ -1815,3 +1815,25 @@ def test_who_meant_another_hears_what_to_do_and_an_open_question_is_answered(tmp
     assert "Football practice" in answers[1] and files == notes, answers
     answers, files = play(tmp_path / "other", notes, "done foot doctor", "no, chess")
     assert "First take" not in answers[1], answers
+
+
+@pytest.mark.parametrize("line, said", [("late shift tue and wed 14-22", "todo: late shift on tuesday 14-22; todo: late shift on wednesday 14-22"), ("gym mon wed fri 18:00-19:30", "gym on friday 18:00-19:30"), ("todo gym mon wed fri 9-17:30", "gym on friday 9-17:30"),
+    ("late shift tue, wed and thu 2 pm until 10 pm", "days are named"), ("night shift friday 22:00-6:00", "“friday at 22:00”"), ("board meeting first tuesday of every month 19:30", "todo: board meeting on 1 December 19:30"), ("remind me every october to service the boiler", "every 1 October"),
+    ("insurance 340 € paid on 12 november", "“note: insurance"), ("Okoye paid rent today", "“note: Okoye"), ("hi, i'm new here", "what is due this week?"), ("print all tasks", "Stretch"), ("move stretch to agenda.org", "already")])
+def test_shifts_payments_and_first_words_change_nothing_unasked(tmp_path, line, said):
+    notes = {"agenda.org": "* TODO Stretch\n* TODO Other\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert said in answer and files == notes, answer
+
+
+@pytest.mark.parametrize("line, stands", [("todo pay tax by the friday", "pay tax\nDEADLINE: <2026-11-20 Fri>"), ("todo order fish for the friday", "order fish\nSCHEDULED: <2026-11-20 Fri>"), ("todo call Ana the friday before christmas", "call Ana\nSCHEDULED: <2026-12-18 Fri>"),
+    ("do not forget the butter", "the butter"), ("actually i need a reminder to call Paul on monday", "call Paul\nSCHEDULED: <2026-11-23 Mon>")])
+def test_words_around_a_day_do_not_stay_in_the_title(tmp_path, line, stands):
+    (answer,), files = play(tmp_path, {}, line)
+    assert files == {"inbox.org": f"* TODO {stands}\n"}, answer
+
+
+@pytest.mark.parametrize("line, said", [("how many tasks have no date", "1 task."), ("how many tasks have no deadline", "2 sections, each of which is open and has no deadline"), ("which tasks have a deadline", "1 section is open and has a deadline"), ("tasks without deadline", "has no deadline")])
+def test_how_many_have_a_date_is_counted(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO Tea\n* TODO Rent\nDEADLINE: <2026-12-01 Tue>\n* TODO Choir\nSCHEDULED: <2026-12-02 Wed>\n* DONE Cake\n"}, line)
+    assert answer.startswith(said) or said in answer.split("\n")[0], answer

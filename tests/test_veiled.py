@@ -131,3 +131,51 @@ async def test_no_edit_takes_unasked_from_a_password_what_it_is_known_by(tmp_pat
     assert not (await agent.handle("tag the bees")).approvals and ":garden:" in (memex / "a.org").read_text()
     assert len(seen) > 2 and not any("Hunter2horse" in text for text in seen)
     await agent.close()
+
+
+KEY = "ghp_" + "aB3dE5gH7jK9" * 3
+HELD = {"strings k.sqlite | cut -c 1-20": "dE5gH", "grep -ac ghp_aB k.sqlite": "\n1\n", "sqlite3 k.sqlite 'select substr(a, 1, 20) from t'": "dE5gH", "zcat k.gz | rev": "Ed3Ba", "zgrep -c ghp_aB k.gz": "\n1\n", "bzcat < k.bz2 | rev": "Ed3Ba", "strings k.bin | fold -w 8": "dE5gH", "grep -rac ghp_aB k.bin": ":1", "xxd -p k.png | fold -w 12": "624133644535"}
+
+
+@pytest.mark.parametrize("command", HELD)
+async def test_no_command_takes_a_key_out_of_what_is_no_text(tmp_path, command):
+    import bz2, gzip, shutil, sqlite3
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works or shutil.which(command.split()[0]) is None: pytest.skip("without bubblewrap every command asks")
+    memex, odd = tmp_path / "memex", bytes(range(128, 256)) * 30 + b"\0" * 9
+    memex.mkdir()
+    with sqlite3.connect(memex / "k.sqlite") as db: db.execute("CREATE TABLE t(a)"); db.execute("INSERT INTO t VALUES(?)", (f"token {KEY} end",)); db.commit()
+    db.close()
+    for name, data in {"k.gz": gzip.compress(f"token {KEY}\n".encode()), "k.bz2": bz2.compress(f"token {KEY}\n".encode()), "k.bin": odd + KEY.encode() + odd, "k.png": b"\x89PNG\r\n\x1a\n" + odd + KEY.encode() + odd}.items(): (memex / name).write_bytes(data)
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    script, seen = [call("shell", {"command": command})], []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt) or (script.pop(0) if script else "Done."), inline=True)
+    reply = await agent.handle("look into that")
+    assert not reply.approvals and "Tool shell returned" in seen[1] and HELD[command] not in seen[1].partition("Tool shell returned")[2]
+    assert (memex / "k.gz").read_bytes() and "A key stands in" in seen[1]
+    await agent.close()
+
+
+def test_a_database_opens_as_before_without_the_key_in_it(tmp_path):
+    import sqlite3
+    from passepartout.toolbelt.keyless import without_keys
+    with sqlite3.connect(tmp_path / "k") as db: db.execute("CREATE TABLE t(a)"); db.executemany("INSERT INTO t VALUES(?)", [(f"token {KEY}",), ("bees",)]); db.commit()
+    db.close()
+    (tmp_path / "copy").write_bytes(without_keys((tmp_path / "k").read_bytes()).encode("utf-8", "surrogateescape"))
+    db = sqlite3.connect(tmp_path / "copy")
+    assert db.execute("SELECT a FROM t").fetchall() == [("token " + "x" * len(KEY),), ("bees",)] and db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    db.close()
+
+
+@pytest.mark.parametrize("size, key, said", [(20_000_000, False, None), (20_000_000, True, "too large for a copy")])
+def test_what_is_no_text_and_large_is_given_only_without_a_key(tmp_path, size, key, said):
+    from passepartout.confinement.resources import resolve
+    from passepartout.confinement.roots import Root
+    from passepartout.toolbelt.keyless import MOST_NEW, KeylessTexts, NotLooked
+    (tmp_path / "film").write_bytes(b"\0\xff\xfe\x80" * (size // 4) + (KEY.encode() if key else b""))
+    root = Root(tmp_path)
+    with resolve([root], "film") as file:
+        if not said: assert KeylessTexts().of(file, [MOST_NEW]) is None
+        else:
+            with pytest.raises(NotLooked, match=said): KeylessTexts().of(file, [MOST_NEW])
+    root.close()

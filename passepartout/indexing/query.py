@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/indexing/query.html.md"""
 
 # %% auto #0
 __all__ = ['FIELDS', 'TOKEN', 'DATE_KINDS', 'FIRST', 'LAST', 'WEEKDAYS', 'PIECE', 'GIVEN_UP', 'NODE', 'BARE', 'EXAMPLES', 'SAID',
-           'DATES', 'STATES', 'QueryError', 'Leaf', 'QueryTree', 'read_tokens', 'read_tree', 'read_or', 'read_and',
-           'join', 'read_days', 'named_days', 'phrase_of', 'leaf_match', 'exact_facet', 'date_condition',
+           'DATES', 'ANY_DAY', 'STATES', 'QueryError', 'Leaf', 'QueryTree', 'read_tokens', 'read_tree', 'read_or',
+           'read_and', 'join', 'read_days', 'named_days', 'phrase_of', 'leaf_match', 'exact_facet', 'date_condition',
            'changed_condition', 'occurs', 'link_condition', 'compile_tree', 'as_condition', 'IndexQuestion', 'all_of',
            'needs_word', 'forms', 'bare_filter', 'ask', 'positive_leaves', 'needle', 'shown_terms', 'misread',
            'has_filter', 'say_filter', 'say_days', 'say_side']
@@ -333,6 +333,7 @@ def misread(query: str) -> str:
 SAID = {"tag": "is tagged “{}”", "todo": "has the state {}", "priority": "has the priority {}", "prop": "has the property {}", "file": "stands in a file called “{}”",
         "title": "is called “{}”", "body": "says “{}”", "due": "is due {}", "scheduled": "is planned for {}", "closed": "was done {}", "on": "is on {}", "links": "links to “{}”", "changed": "was changed {}"}
 DATES = ("due", "scheduled", "closed", "on", "changed")
+ANY_DAY = {"due": "deadline", "scheduled": "planned day", "closed": "day on which it was done", "on": "date", "changed": "day of its last change"}
 STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is not a task", "given-up": "was given up"}
 
 # %% ../../nbs/indexing/08i_query.ipynb #cb169ada
@@ -368,6 +369,10 @@ def say_side(query: str) -> str:
             negative = False
             continue
         text = re.sub(r"^(?:<=?|>=?)", lambda sign: "before " if sign[0][0] == "<" else "after ", leaf.text)
+        if leaf.field in DATES and text == "..":
+            told.append(f"has {'no' if negative else 'a'} {ANY_DAY[leaf.field]}")
+            negative = False
+            continue
         text = say_days(text) if leaf.field in DATES and ".." in text else text
         said = STATES.get(leaf.text.lower()) if leaf.field == "todo" and leaf.text.lower() in STATES else SAID[leaf.field].format(text[:60])
         if not (negative and said == STATES["given-up"]): told.append(re.sub(r"^(is|was|has|stands)\b", r"\1 not", said) if negative else said)

@@ -15,8 +15,8 @@ from ..lazy import Regex
 from .dates import MONTH, period, say_day, words_of
 from .germandays import WORDS as GERMAN_WORDS, dated_line, ends_in_a_verb, in_english_days
 from .misplaced import two_tasks, with_hours_before, with_its_hour
-from .often import HOUR_AT_END, days_at_the_end, repeats, repeats_doubt, turn_at_the_end, turn_in_front
-from .whens import When, split_when
+from .often import HOUR_AT_END, days_at_the_end, on_each_day, repeats, repeats_doubt, turn_at_the_end, turn_in_front
+from .whens import When, read_when, split_when
 
 # %% ../../nbs/reflex/doubts.ipynb #62f4f9e6
 def _month_at_the_end(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -85,6 +85,8 @@ def at_midnight(line: str, today: date) -> str | None:
 # %% ../../nbs/reflex/doubts.ipynb #6f725b0b
 _PLANNED = Regex(r"\s(?:scheduled|planned|deadline|due)\s+(?:for\s+|on\s+|by\s+)?[\w .:-]{2,40}\Z", re.I)
 
+_ONE_DAY = "Several days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
+
 def doubt(line: str, when: When | None, today: date, title: str = "") -> str | None:
     "The question that a task's line leaves open, if any; `title` is what is left of it without its date."
     words = words_of(line[-200:])
@@ -98,6 +100,7 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
     if not when and "”" not in line and (english := foreign_day(line)) and split_when(english, today)[1]:
         return f"I read days in English and German. Did you mean “todo: {english}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and when.day < today and not repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
+    if when and set(title).isdisjoint('"“”„«»') and (on_each_day(title) or on_each_day(title, weekly=False)): return _ONE_DAY          # the day at the end is one more of them
     if question := repeats_doubt(line, today): return question
     if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_its_hour(title, when, today)): return f"An hour stands before the task. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_hours_before(title, when, today)): return f"Two hours stand before the day. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
@@ -106,8 +109,8 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
     if "”" not in line and (two := two_tasks(line, today)):
         return f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if (when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",), ("not",), ("nicht",))
-        and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today))):
-        return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
+        and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or len(left) > 1 and read_when(("on", left[-2]), today) or dated_line(before, today))):
+        return _ONE_DAY.replace("Several", "Two")
     if when and _PLANNED.search(title[-60:]) and split_when(title, today)[1]:
         return "Two days are named, for which it is planned and by when it is due, and I write one at a time. Say the task with one of them, and then the other: set the deadline of … to friday"
     return None

@@ -48,6 +48,7 @@ def propose_move(command: Command, place: Place, around: Surroundings, today: da
     wanted = command.args["to"]
     inside = lambda other: other.file == place.file and other.path[:len(place.path)] == place.path and other.kind != "file"
     def go(other: Place) -> dict:
+        if other.kind == "file" and other.file == place.file and len(place.path) < 2: return decline(f"{name_of(place, around)} stands in {place.file} already. Nothing was done.")
         if inside(other): return decline(f"{name_of(other, around)} is a part of what would be moved. Nothing was done.")
         said = Command("move", command.target, f"move {{}} to {name_of(other, around)}")
         return call("org-refile", said, place, around, target=other.file, under="" if other.kind == "file" else other.address)

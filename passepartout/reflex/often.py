@@ -33,7 +33,8 @@ def repeats(words: tuple[str, ...]) -> bool:
 # %% ../../nbs/reflex/often.ipynb #a0fa26ec
 _DAY = rf"(?:{'|'.join(sorted((day for day in WEEKDAY if day[:-1] not in WEEKDAY), key=len, reverse=True))})s?"            # weds is wed with an s, in one way
 _DAYS = rf"{_DAY}(?:(?:\s*[,/&]\s*|\s+)(?:(?:and|every|each|on)\s+)*{_DAY})+"
-_ON_DAYS = Regex(rf"(.+?)\s+(?:(every|each)\s+|on\s+)?({_DAYS})((?:\s+(?:at|from)\s+[\w:. -]{{1,20}}|\s+\d{{1,2}}:\d\d)?)[.!]*", re.I)
+_HOURS = r"\d{1,2}(?::\d\d)?(?:\s?[ap]m)?\s?[-–]\s?\d{1,2}(?::\d\d)?(?:\s?[ap]m)?|\d{1,2}(?::\d\d|\s?[ap]m)"
+_ON_DAYS = Regex(rf"(.+?)\s+(?:(every|each)\s+|on\s+)?({_DAYS})((?:\s+(?:at|from)\s+[\w:. -]{{1,20}}|\s+(?:{_HOURS}))?)[.!]*", re.I)
 _TIMES_A = Regex(r"(?<!\S)(?:twice|thrice|(?:\w+|several|a few)\s+times)\s+(?:a|an|per|every|each)\s+(day|week|month|year)[.!]*$", re.I)
 _BI = Regex(r"(.+?)\s+bi-?(week|month)ly((?:\s+on)?\s+\w+)?(\s+at\s+[\w:. ]{1,10})?[.!]*", re.I)
 _PATTERNS = "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
@@ -41,8 +42,8 @@ _PATTERNS = "I understand repetitions like “every monday at 9”, “every 2 w
 _WORKDAYS = r"(?:(?:working|business|work)\s+days?|week-?days?|workdays?|mon(?:day)?s?\s*(?:-|–|to|through|till?)\s*fri(?:day)?s?)"
 _ON_WORKDAYS = Regex(rf"(.+?)\s+(?:(?:on|every|each)\s+{_WORKDAYS}(\s+(?:at|from)\s+[\w:. -]{{1,20}}|\s+\d{{1,2}}:\d\d)?"
                      rf"|{_WORKDAYS}(\s+(?:at|from)\s+\d[\w:. -]{{0,20}}|\s+\d{{1,2}}:\d\d))[.!]*", re.I)
-_NTH_DAY = Regex(rf"(.+?)\s+(?:(?:on\s+)?(?:every|each)|on\s+the)\s+({'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+({_DAY})(\s+(?:of|in)\s+(?:the"
-                 rf"|each|every)\s+month)?(\s+at\s+[\w:. ]{{1,10}})?[.!]*", re.I)
+_NTH_DAY = Regex(rf"(.+?)\s+(?:(?:on\s+)?(?:every|each|the)\s+)?({'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+({_DAY})(\s+(?:of|in)\s+(?:the"
+                 rf"|each|every)\s+month)?(\s+(?:at\s+[\w:. ]{{1,10}}|{_HOURS}))?[.!]*", re.I)
 
 # %% ../../nbs/reflex/often.ipynb #d257ca19
 def on_each_day(line: str, weekly: bool = True) -> str | None:

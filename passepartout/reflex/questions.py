@@ -55,6 +55,7 @@ def as_lists(request: Request) -> list[Request]:
     "The names that the list may have of which a question wants the number; none when it is no such question."
     if not (found := _COUNTED.fullmatch(request.text.strip().rstrip("?!. "))): return []
     which, what, how = found["which"] or "", found["what"], found["how"] or ""
+    if have := re.match(r"ha(?:ve|s)\s+(?=no\b|any\b|an?\s)", how, re.I): how = f"with {how[have.end():]}"                   # tasks with no date
     names = [f"{which}{what} {how}", f"{how} {what}"] if how else [f"{which}{what}"]
     return [replace(Request.of(name, request.today), favour=request.favour) for name in names]
 

@@ -24,7 +24,7 @@ from .misplaced import AND, day_within, later_task, two_tasks
 from .often import days_at_the_end, days_doubt, next_of_month, on_workdays, repeats_doubt
 
 # %% ../../nbs/reflex/reminders.ipynb #3b8348e5
-_IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\bin\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert
+_IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\b(in|every|each)\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert
 _PLEASE = Regex(r"(?<![,\s])[,\s]+(?:please|pls|bitte)[\s.!]*\Z", re.I)
 _SOON = Regex(r"\bin\s+(?:about\s+)?(?:half\s+an?|an?|a\s+few|a\s+couple\s+of|\d{1,3}|\w{3,9})\s+(?:hours?|hrs?|h|minutes?|mins?)\b", re.I)
 
@@ -104,8 +104,9 @@ def day_wanted(request: Request, parts: list[str], joint: int | None, title: str
         return decline("A note can repeat after days, weeks, months or years, and not on working days. Say “every day at 7”, or one "
                        "reminder for each day: remind me every monday at 7 to call Ana")
     vague = _IN_A_MONTH.search(title[-40:]) or _IN_A_MONTH.search(" ".join(parts[:joint or 0]))
-    if vague and vague[1].capitalize() in MONTHS:
-        return decline(f"Which day do you mean by “in {vague[1].capitalize()}”? Name one, for example “on 1 {vague[1].capitalize()}”.")
+    if vague and vague[2].capitalize() in MONTHS:
+        often = vague[1].lower() != "in"
+        return decline(f"Which day do you mean by “{'every' if often else 'in'} {vague[2].capitalize()}”? Name one, for example “{'every' if often else 'on'} 1 {vague[2].capitalize()}”.")
     if matter and (said := day_within(matter, request.today)): return decline(f"Did you mean “remind me {parts[joint]} {said}”? Say “yes”, and I'll do it.")
     return decline("Which day shall I remind you? For example: remind me "
                    + ("tomorrow at 9 to call Ana" if early or joint is None or len(bare) > 60

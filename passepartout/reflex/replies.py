@@ -73,6 +73,7 @@ DATE_QUESTIONS = frozenset(("what day is it", "what day is today", "what day is 
 HELP_WANTED = frozenset(("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "what can i ask you", "what can i ask for",
                          "what can you do for me", "what is this", "what's this", "how do i start", "how does it work", "how do you work", "how are you used", "how do i work with you", "how do i use this", "how do i use you", "what now",
                          "commands", "usage", "help me"))
+_NEW = Regex(r"(?:(?:hi|hello|hey|so|ok)(?:\s+there)?\s+)?(?:(?:i\s+am|i'?m)\s+(?:completely\s+|quite\s+)?new(?:\s+(?:here|to\s+(?:this|it|you|passepartout)))?|this\s+is\s+my\s+first\s+(?:time|day)(?:\s+here)?|(?:i(?:'?ve|\s+have)\s+never\s+used\s+(?:this|it|you)(?:\s+before)?)|where\s+do\s+i\s+(?:start|begin)|ich\s+bin\s+neu(?:\s+hier)?)", re.I)
 _WHERE_NOTES = frozenset(("where are my notes", "where are my files", "where is my data", "where is my data stored", "where are my notes stored", "where do you store my notes", "where are my notes saved", "is my data safe", "is my data private", "is this private", "who can see my notes", "who can read my notes",
     "is it safe", "is this safe", "are you safe", "is it private", "is it secure", "is my data secure", "are my notes safe", "are my notes private", "do you read my notes", "can you read my notes", "can others read my notes", "do you upload my notes", "do you send my notes anywhere", "do you send my notes to the internet"))
 _LANGUAGE = frozenset(("speak german", "sprich deutsch", "do you speak german", "do you understand german", "sprichst du deutsch", "verstehst du deutsch", "auf deutsch", "deutsch", "change language", "change the language", "how do i change the language", "use english", "speak english"))
@@ -155,6 +156,7 @@ def pleasantry(request: Request) -> dict | None:
         return say("Then I read it otherwise than you meant it. /undo, or passepartout undo, takes back the last change. Please say it in other words, or with the title in quotation marks.")
     if answer := next((text for form, text in OF_THE_PROGRAM if form.fullmatch(said)), None): return say(answer)
     if _OFFLINE.fullmatch(said) or _SHARED.fullmatch(said): return say(next(text for sentences, _, text in ANSWERS if sentences is _WHERE_NOTES))
+    if _NEW.fullmatch(said.replace("’", "'").replace(",", "")): return say(f"Hello. {HELP}")
     if said in HELP_WANTED or request.text.strip() in ("?", "??", "/help"): return say(HELP)
     if found := _USE_MODEL.fullmatch(said):
         return decline(f"Which models I ask is said in the settings, and not in a sentence: “passepartout configure” sets {found[1]} up by a few questions.")

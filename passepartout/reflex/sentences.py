@@ -159,7 +159,7 @@ def whats_in(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/sentences.ipynb #01ea1365
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, finish_by, edit, unknown_file, under_a_heading,
                            under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, which_notes, page_to_read, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
+LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, page_to_read, which_notes, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, until_birthday, how_long, when_is, is_it_then, is_it_done,
                              alone(recent), inbox, whats_in, of_tables, alone(find), look, alone(journal_of_today), by_words)
 

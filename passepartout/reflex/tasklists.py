@@ -60,7 +60,8 @@ _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$",
 
 # %% ../../nbs/reflex/tasklists.ipynb #20082a49
 _FINISHED = Regex(r"(?:what|which)(?:\s+(?:tasks|todos|things))?\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|how\s+many\s+(?:tasks|todos|things)\s+(?:are\s+(?:done|finished|completed)|(?:did|have)\s+(?:i|we)\s+(?:done|finish(?:ed)?|complete[d]?|get\s+done))\s*(.*)|(?:(?:show|list)\s+(?:me\s+)?(?:all\s+|my\s+|the\s+)*)?(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
-_UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+|my\s+|open\s+)*(?:tasks|todos|things|items)?\s*(?:without|with\s+no|(?:that\s+)?(?:have|has)\s+no|(?:that\s+)?(?:lack|do\s+not\s+have|don't\s+have|doesn't\s+have))\s+(?:an?\s+|any\s+)?(?:deadlines?|due\s+dates?)", re.I)
+_DUE_SOME_DAY = Regex(r"(?:(?:what|which|show|list|give|how\s+many)\s+)?(?:me\s+)?(?:all\s+|the\s+|my\s+|open\s+)*(?:tasks|todos|things|items)\s+(?:(?:that\s+)?(?:have|has)|with)\s+(?:an?\s+|any\s+)(?:deadlines?|due\s+dates?)", re.I)
+_UNDUE = Regex(r"(?:(?:what|which|show|list|give|how\s+many)\s+)?(?:me\s+)?(?:all\s+|the\s+|my\s+|open\s+)*(?:tasks|todos|things|items)?\s*(?:without|with\s+no|(?:that\s+)?(?:have|has)\s+no|(?:that\s+)?(?:lack|do\s+not\s+have|don't\s+have|doesn't\s+have))\s+(?:an?\s+|any\s+)?(?:deadlines?|due\s+dates?)", re.I)
 _WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
 _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks?|todos?|things?|items?)|(?:tasks?|todos?|things?|items?)\s+(?:with|of|have|has)\s+(?:the\s+)?prio(?:rity)?\s+(?P<other>[abc])"
                    r"|(?P<word>biggest|high|highest|top|medium|low|lowest)[\s-]+prio(?:rity)?(?:\s+(?:tasks?|todos?|things?|items?))?|(?:tasks?|todos?|things?|ones?)\s+(?:is|are)\s+(?:the\s+)?(?:(?:most|really|so)\s+)?(?:urgent|important)|(?:urgent|important)\s+(?:tasks?|todos?|things?|items?)|(?:(?:most|really|so)\s+)?(?:urgent|important)|priorities)(?:\s+(?:now|today|right\s+now|at\s+the\s+moment))?", re.I)
@@ -89,6 +90,7 @@ def filtered(request: Request) -> dict | None:
         letter = (found["letter"] or found["other"] or "").upper() or priority_letter({"biggest": "high"}.get(word := (found["word"] or "high").lower(), word))
         return tool_call("org-find", f"You asked for the open tasks with priority {letter}", query=f"priority:{letter} todo:open", limit=50)
     if _REPEATING.fullmatch(line): return tool_call("org-agenda", "You asked for the tasks that repeat", view="repeating")
+    if _DUE_SOME_DAY.fullmatch(line): return tool_call("org-find", "You asked for the open tasks with a deadline", query="todo:open due:..", limit=50)
     if _UNDUE.fullmatch(line):
         return tool_call("org-find", "You asked for the open tasks without a deadline", query="todo:open -due:..", limit=50)
     if found := _WAITING_FOR.fullmatch(line):

@@ -97,7 +97,7 @@ def read_hours(words, early: bool = False) -> tuple[time, time | None] | None:
     if begin >= end and half and not other: end = meant(read_time(("at", last)), last)
     if begin >= end and not half and not other and not last.startswith("0") and begin < time(end.hour % 12 + 12, end.minute):
         end = time(end.hour % 12 + 12, end.minute)
-    if begin >= end: raise NoSuchDate(f"That ends before it begins: {begin:%H:%M} to {end:%H:%M}.")
+    if begin >= end: raise NoSuchDate(f"That ends before it begins: {begin:%H:%M} to {end:%H:%M}. The hours of an entry are those of one day; what goes on after midnight is put down by its beginning alone, as in “friday at {begin:%H:%M}”.")
     return begin, end
 
 # %% ../../nbs/reflex/whens.ipynb #18d9951d
@@ -158,9 +158,11 @@ _OTHERWISE = ((("no", "later", "than"), ("by",)), (("not", "later", "than"), ("b
 _DAYS_END = (("eod",), ("cob",), ("end", "of", "day"), ("end", "of", "the", "day"), ("close", "of", "business"))
 
 def in_plain_words(words) -> tuple[str, ...]:
-    "The words with `by` for `no later than` and the like, without an end of the day, and with a time apart from its day."
+    "The words with `by` for `no later than` and the like, without an end of the day or an article before a weekday, and with a time apart from its day."
     words = (tuple(part for word in words for part in (word.split("t") if _ISO_TIME.fullmatch(word) else (word,)) if part != "@")
              if "@" not in words else in_plain_words(tuple("at" if word == "@" else word for word in words)))
+    named = lambda at: words[at:at + 1] == ("the",) and WEEKDAY.keys() & {*words[at + 1:at + 2]} and not {"after", "before", "of"} & {*words[at + 2:at + 3]}
+    words = next((words[:at] + words[at + 1:] for at in (0, 1) if named(at)), words)
     for said, meant in _OTHERWISE:
         if words[:len(said)] == said: words = (*meant, *words[len(said):])
         if said[0] == "at" and words[-len(said):] == said and words[:1] in (("by",), ("on",)): words = ("by", *words[1:-len(said)])

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable
 
@@ -30,7 +31,7 @@ def remember_lines(path: Path | None, most: int = 2000, harmless: Callable[[str]
     def remember(line: str) -> None:
         line = " ".join(line.split())
         if not line or line == readline.get_history_item(readline.get_current_history_length()): return
-        readline.add_history(line)
+        with suppress(UnicodeError): readline.add_history(line)
         if path is not None: append_line(path, line, harmless)
     return remember
 
