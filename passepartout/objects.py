@@ -175,10 +175,9 @@ def type_name(text: str) -> Keyword:
 def index_keys(attributes: Mapping) -> Iterator[tuple[str, Any]]:
     "The (name, value) pairs under which an object with these attributes can be found."
     for name, value in attributes.items():
-        if name != "id":
-            for each in ((value, *value) if type(value) is tuple else (value,)):
-                if indexable(each):
-                    yield name, each
+        if name == "id": continue
+        for each in ((value, *value) if type(value) is tuple else (value,)):
+            if indexable(each): yield name, each
 
 # %% ../nbs/06d_objects.ipynb #62df5c77
 def indexable(value: Any) -> bool:

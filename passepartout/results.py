@@ -75,20 +75,20 @@ def feedback(signal: Signal, payload: dict, *, type: Any = EVENT, label: Any = N
 # %% ../nbs/16e_results.ipynb #0056d9e7
 MOST_PARTS, _HOLD = 100_000, frozenset((list, tuple, set, frozenset, dict, FrozenDict))
 
-def has_more(value: Any, most: int) -> bool:
-    "Has `value` more than `most` parts, counting those that are held twice each time?"
+def has_more(value: Any) -> bool:
+    "Has `value` more than `MOST_PARTS` parts, counting those that are held twice each time?"
     todo, seen = [value], 0
-    while todo and seen <= most:
+    while todo and seen <= MOST_PARTS:
         if (kind := type(held := todo.pop())) in _HOLD:
             seen += len(held)
-            if seen <= most: todo.extend(held.values() if kind in (dict, FrozenDict) else held)
-    return seen > most
+            if seen <= MOST_PARTS: todo.extend(held.values() if kind in (dict, FrozenDict) else held)
+    return seen > MOST_PARTS
 
 def plain(result: Any) -> Any:
     "A result in the form a message may carry: its data if it has some, otherwise as text."
     if isinstance(result, ToolResult): result = result.data
     try:
-        if has_more(result, MOST_PARTS): return f"It has more than {MOST_PARTS:,} parts, so only its text is kept."
+        if has_more(result): return f"It has more than {MOST_PARTS:,} parts, so only its text is kept."
         return freeze(result)
     except PassepartoutError: return brief(result, 2000)
 

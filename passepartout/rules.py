@@ -179,11 +179,7 @@ class Check(NamedTuple):
         values = (said.loose if tight else said.read).get(parameter.name)
         if values is None: values = said.twice(parameter) if tight else said.once(parameter)
         for value, other in values:
-            fits = tight
-            if value is not UNREADABLE:
-                fits = False
-                for test in tests:
-                    if test(value, other): fits = True; break
+            fits = tight if value is UNREADABLE else any(test(value, other) for test in tests)
             if fits is tight: return tight
         return not tight and bool(values)
 

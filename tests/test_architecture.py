@@ -327,6 +327,25 @@ def private_names(tree):
     return [{name for name in names if name.startswith("_") and not name.startswith("__")} - SPELT_BY_OTHERS for names in (made, taken)]
 
 
+def twice_named(sources):
+    "The names of classes that two of `sources` (room -> tree) have, with these rooms."
+    found = {}
+    for name, tree in sources:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef): found.setdefault(node.name, []).append(name)
+    return {name: rooms for name, rooms in found.items() if len(rooms) > 1}
+
+
+def test_a_class_has_a_name_of_its_own():
+    "A reader, a traceback and the list of names on the site know a class by its name alone."
+    assert twice_named((name, tree_of(path)) for name, path in modules()) == {}
+
+
+def test_classes_of_one_name_are_found():
+    source = ast.parse("class Rows: pass\ndef f():\n    class Program: pass")
+    assert twice_named([("tui.rows", source), ("verify", source)]) == {"Rows": ["tui.rows", "verify"], "Program": ["tui.rows", "verify"]}
+
+
 def test_no_room_uses_a_name_that_another_keeps_to_itself():
     "A name with an underscore can be changed by who reads one page. What a second room needs has a name without, and says what it is."
     told = {name: private_names(tree_of(path)) for name, path in modules() if re.search(r"\b_[a-zA-Z]", text_of(path))}

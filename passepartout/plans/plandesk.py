@@ -41,10 +41,11 @@ class PlanBook:
             if not journal.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'chain_plans'").fetchone(): return self.found
             for seq, kind, session, turn in journal.db.execute(_SINCE, (self.seen,)).fetchall():
                 self.seen, genuine = seq, genuine_record(journal, seq)
-                if genuine is None: self.found = {key: state for key, state in self.found.items() if state.session != session}
-                else:
-                    if kind == "plan": self.begun[genuine[1]["plan"]] = seq
-                    self.take(kind, session, turn, genuine[1])
+                if genuine is None:
+                    self.found = {key: state for key, state in self.found.items() if state.session != session}
+                    continue
+                if kind == "plan": self.begun[genuine[1]["plan"]] = seq
+                self.take(kind, session, turn, genuine[1])
             if new := self.found.keys() - self.sure:             # what is missing may have been a step that was done, or its end
                 whole = whole_since(journal, [self.begun[key] for key in new], "chain_plans", KINDS)
                 for key in [key for key in new if self.begun[key] not in whole]: del self.found[key]

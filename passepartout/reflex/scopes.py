@@ -135,28 +135,28 @@ def which_notes(request: Request, around: Surroundings) -> dict | None:
     line = request.text.strip().rstrip("?!. ")
     if len(line) > 120: return None
     if found := _WHICH.fullmatch(line):
-        if found[1] is None or _MY_NOTES.fullmatch(found[1]): return say(in_folder(paths_of(around), "", MOST_LISTED))
+        if found[1] is None or _MY_NOTES.fullmatch(found[1]): return say(in_folder(paths_of(around), ""))
         words, sure = found[1], True
     elif not (found := _WITHIN.fullmatch(line)): return None
-    elif found[1] and _MY_NOTES.fullmatch(found[2]): return say(in_folder(paths_of(around), "", MOST_LISTED))
+    elif found[1] and _MY_NOTES.fullmatch(found[2]): return say(in_folder(paths_of(around), ""))
     else: words, sure = found[2], bool(_FOLDER.search(found[2]))
     if not sure and not found[1]: return None                      # show roof
     names = names_in(words)
     if (folder := next(filter(None, (folder_named(name, around) for name in names)), None)) is None: return None
     if not sure and any(file_named(name, around) for name in names): return None
-    return say(in_folder(paths_of(around), folder, MOST_LISTED))
+    return say(in_folder(paths_of(around), folder))
 
 # %% ../../nbs/reflex/scopes.ipynb #4ca5f599
 MOST_LISTED = 40
 
-def in_folder(paths: list[str], folder: str, most: int) -> str:
-    "What lies in a `folder` (empty for all notes): its files, and the folders below with the number of theirs; at most `most` of each are named."
+def in_folder(paths: list[str], folder: str) -> str:
+    "What lies in a `folder` (empty for all notes): its files, and the folders below with the number of theirs; at most `MOST_LISTED` of each are named."
     start = f"{folder}/" if folder else ""
     below = [path[len(start):] for path in paths if path.startswith(start)]
     files, folders = sorted((path for path in below if "/" not in path), key=str.casefold), Counter(path.split("/")[0] for path in below if "/" in path)
     number = lambda count: f"{count} {'file' if count == 1 else 'files'}"
-    lines = [f"  {start}{name}" for name in files[:most]] + [f"  … and {number(len(files) - most)} more"] * (len(files) > most)
+    lines = [f"  {start}{name}" for name in files[:MOST_LISTED]] + [f"  … and {number(len(files) - MOST_LISTED)} more"] * (len(files) > MOST_LISTED)
     named = sorted(folders, key=str.casefold)
-    lines += [f"  {start}{name}/  {number(folders[name])}" for name in named[:most]] + [f"  … and {len(named) - most} more folders"] * (len(named) > most)
+    lines += [f"  {start}{name}/  {number(folders[name])}" for name in named[:MOST_LISTED]] + [f"  … and {len(named) - MOST_LISTED} more folders"] * (len(named) > MOST_LISTED)
     if not below: return "There are no notes yet. “todo call Ana by friday” or “note: …” writes the first one."
     return "\n".join([f"{number(len(below))}{f' in {folder}' if folder else ''}:", *lines])

@@ -74,11 +74,11 @@ class TestedPages(SkillShelf):
             refused |= wrong
             for path, data in found:
                 try: page = read_skill(path, data, reserved=reserved if folder.own else reserved.union(JOBS))
-                except PassepartoutError as error: refused[str(path)] = error.message
-                else:
-                    if page.mandatory and not folder.own:
-                        refused[str(path)] = f"{path.name} says that it is mandatory; only a skill in your own folder of skills can be."
-                    else: pages.append(page)
+                except PassepartoutError as error:
+                    refused[str(path)] = error.message
+                    continue
+                if folder.own or not page.mandatory: pages.append(page)
+                else: refused[str(path)] = f"{path.name} says that it is mandatory; only a skill in your own folder of skills can be."
         inside = {folder.path for folder in self.folders if folder.own}
         own = self.own_names(pages, inside)
         for page in [p for p in pages if p.path.parent not in inside and p.name in own]:
