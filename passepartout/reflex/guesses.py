@@ -21,6 +21,7 @@ from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, words
 from .repetitions import read_repeat
 from .whens import read_when, split_when
 from .doubts import doubt, foreign_day
+from .misplaced import days_in_front, each_task, later_task
 from .often import days_at_the_end, in_turns, on_each_day, turn_at_the_end
 from .lookups import Outcome, ChoiceAsked, Surroundings
 from .agendas import agenda
@@ -125,6 +126,7 @@ def dated_task(request: Request) -> str | None:
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if _COMES_LATER.search(" ".join(words)): return None
     if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
+    if not set(request.text) & set('"“”;') and (each := days_in_front(" ".join(words), request.today)): return "; ".join(f"todo: {part}" for part in each)
     if turned := turn_at_the_end(" ".join(words), request.today): return f"todo {turned}"
     if english := foreign_day(" ".join(words)): return f"todo {english}" if split_when(english, request.today)[1] else None
     if named := words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
@@ -138,6 +140,8 @@ def dated_task(request: Request) -> str | None:
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
             if _NO_TITLE.fullmatch(" ".join(words[size:])): return None          # every evening as well
             if words[size].lower() in _GOES_ON: return None          # every 2nd tuesday of the month, from monday to friday
+            if (cut := later_task(" ".join(words[size:]), request.today)) and not set(request.text) & set('"“”;'):
+                return "; ".join(f"todo: {part}" for part in (f"{cut[0]} {head}", *(each_task(cut[1], request.today) or cut[1:])))
             return f"todo {_REMINDED.sub('', ' '.join(words[size:]))} {head}"
     for size in (3, 2) if words[0].lower() in ("in", "next", "this", "im", "nächste", "nächsten", "mid", "early", "late") else ():            # in march sow tomatoes
         turned = f"{' '.join(words[size:])} {' '.join(words[:size])}"
