@@ -1864,3 +1864,17 @@ def test_the_pages_of_days_are_known_by_their_day(tmp_path, line, said):
     notes = {"Daily/2026-11-18.md": "- rained\n", "Daily/2026-11-19.md": "- slept well\n- [ ] Stretch 📅 2026-11-20\n"}
     (answer,), files = play(tmp_path, notes, line)
     assert said in answer and files == notes, answer
+
+
+@pytest.mark.parametrize("line, said", [("morgen zahnarzt um 9, freitag chor um 20 uhr", "todo: zahnarzt tomorrow at 9; todo: chor friday at 20 uhr"), ("am freitag zahnarzt und am samstag friseur", "todo: zahnarzt on friday; todo: friseur on saturday"), ("montag müll, dienstag blumen", "todo: müll monday; todo: blumen tuesday"),
+    ("todo zahnarzt am freitag und friseur am samstag", "todo: zahnarzt on friday; todo: friseur on saturday"), ("erinnere mich morgen um 9 an ana und freitag um 10 an die bank", "remind me tomorrow at 9 about ana; todo: bank friday at 10"),
+    ("erinnere mich am montag um 8 an den müll und um 9 an den zahnarzt", "remind me on monday at 8 about müll; todo: zahnarzt 2026-11-23 at 9")])
+def test_each_day_of_a_german_line_has_its_task(tmp_path, line, said):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line, "yes")
+    assert said in answers[0] and files["inbox.org"].count("* TODO ") == 2, answers
+
+
+@pytest.mark.parametrize("line, said", [("erinnere mich jeden letzten freitag im monat um 9 an die abrechnung", "todo: abrechnung on 27 November at 9"), ("welche aufgaben haben kein datum", "TODO x"), ("wie viele aufgaben haben kein datum", "1 task."), ("was hat sich seit montag geändert", "changed")])
+def test_what_is_asked_and_offered_in_german(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO x\n"}, line)
+    assert said in answer and files == {"a.org": "* TODO x\n"}, answer

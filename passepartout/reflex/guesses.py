@@ -122,11 +122,11 @@ def dated_task(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
     if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
+    if not set(request.text) & set('"“”;') and (each := days_in_front(" ".join(words), request.today)): return "; ".join(f"todo: {part}" for part in each)
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if _COMES_LATER.search(" ".join(words)): return None
     if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
-    if not set(request.text) & set('"“”;') and (each := days_in_front(" ".join(words), request.today)): return "; ".join(f"todo: {part}" for part in each)
     if turned := turn_at_the_end(" ".join(words), request.today): return f"todo {turned}"
     if english := foreign_day(" ".join(words)): return f"todo {english}" if split_when(english, request.today)[1] else None
     if named := words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]

@@ -89,7 +89,7 @@ def joint_of(parts: list[str], today: date) -> int | None:
     joint = next((i for i in joints if parts[i].lower() != "of" and says_when(words_of(" ".join(parts[:i])), today)),
                  joints[0] if joints and joints[0] < 9 else None)
     if joint and parts[joint].lower() == "of" and parts[0].lower() in ("every", "each", "on", "at", "the"):
-        joint = next((i for i in joints if joint < i < 12 and (parts[i].lower() == "to" or parts[i].lower() == "about" and parts[i - 1].lower() == "month")), joint)
+        joint = next((i for i in joints if joint < i < 12 and (parts[i].lower() == "to" or parts[i].lower() == "about" and "month" in map(str.lower, parts[:i]))), joint)
     return joint
 
 # %% ../../nbs/reflex/reminders.ipynb #a86d5611
@@ -137,7 +137,7 @@ def remind(request: Request) -> dict | None:
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
     if not early and (question := days_doubt(title)): return decline(question)
-    if (early_when or early_repeat) and joint is not None and (cut := later_task(title, request.today)):
+    if (early_when or early_repeat) and joint is not None and (cut := later_task(title, request.today, early_when.day if early_when else None)):
         return decline(f"Two days are named, and a task has one. Did you mean “remind me {' '.join(parts[:joint + 1])} {cut[0]}; todo: {cut[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are.")
     if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
     if not bare.strip("\"'“”„«»?!. "): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
