@@ -1837,3 +1837,44 @@ def test_words_around_a_day_do_not_stay_in_the_title(tmp_path, line, stands):
 def test_how_many_have_a_date_is_counted(tmp_path, line, said):
     (answer,), _ = play(tmp_path, {"a.org": "* TODO Tea\n* TODO Rent\nDEADLINE: <2026-12-01 Tue>\n* TODO Choir\nSCHEDULED: <2026-12-02 Wed>\n* DONE Cake\n"}, line)
     assert answer.startswith(said) or said in answer.split("\n")[0], answer
+
+
+@pytest.mark.parametrize("line, said", [("todo bins out monday, plants tuesday, rent wednesday", "todo: bins out monday; todo: plants tuesday; todo: rent wednesday"), ("on monday bins, on tuesday plants", "todo: bins on monday; todo: plants on tuesday"),
+    ("monday bins, tuesday plants and wednesday rent", "todo: bins monday; todo: plants tuesday; todo: rent wednesday"), ("tomorrow at 9 dentist, friday choir at 20:00", "todo: dentist tomorrow at 9; todo: choir at 20:00 friday"), ("todo call mum tomorrow and dad on friday", "todo call mum tomorrow; todo call dad on friday")])
+def test_each_day_of_a_line_has_its_task(tmp_path, line, said):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line, "yes")
+    assert said in answers[0] and files["inbox.org"].count("* TODO ") == said.count("todo"), answers
+
+
+@pytest.mark.parametrize("line", ["remind me on monday at 8 about the bins and at 9 about the dentist", "remind me to empty the bins on monday at 8 and at 9 to call the dentist", "remind me to empty the bins at 8 on monday and at 9 to call the dentist"])
+def test_an_hour_alone_is_one_of_the_day_before_it(tmp_path, line):
+    (answer,), files = play(tmp_path, {}, line)
+    assert [day for day in ("<2026-11-23 Mon 08:00>", "<2026-11-23 Mon 09:00>") if day in files["inbox.org"]] and files["inbox.org"].count("2026-11-23 Mon 0") == 2, answer
+
+
+def test_a_correction_of_the_place_moves_and_no_task_is_called_no(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* A\n", "b.org": "* B\n"}, "note in a.org: quinces", "no, in b.org", "make it a task")
+    assert files == {"a.org": "* A\n", "b.org": "* B\n* TODO quinces\n"}, answers
+    answers, files = play(tmp_path / "other", {"a.org": "* A\n"}, "no, in b.org", "make it a task", "no, never", "todo")
+    assert files == {"a.org": "* A\n"}, answers
+
+
+@pytest.mark.parametrize("line, said", [("what is in my daily note", "slept well"), ("add to yesterday's note: late", "note in Daily/2026-11-18.md: late"), ("todo buy milk in tomorrow's note", "todo in Daily/2026-11-20.md: buy milk"), ("due:<=fri", "Stretch")])
+def test_the_pages_of_days_are_known_by_their_day(tmp_path, line, said):
+    notes = {"Daily/2026-11-18.md": "- rained\n", "Daily/2026-11-19.md": "- slept well\n- [ ] Stretch 📅 2026-11-20\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert said in answer and files == notes, answer
+
+
+@pytest.mark.parametrize("line, said", [("morgen zahnarzt um 9, freitag chor um 20 uhr", "todo: zahnarzt tomorrow at 9; todo: chor friday at 20 uhr"), ("am freitag zahnarzt und am samstag friseur", "todo: zahnarzt on friday; todo: friseur on saturday"), ("montag müll, dienstag blumen", "todo: müll monday; todo: blumen tuesday"),
+    ("todo zahnarzt am freitag und friseur am samstag", "todo: zahnarzt on friday; todo: friseur on saturday"), ("erinnere mich morgen um 9 an ana und freitag um 10 an die bank", "remind me tomorrow at 9 about ana; todo: bank friday at 10"),
+    ("erinnere mich am montag um 8 an den müll und um 9 an den zahnarzt", "remind me on monday at 8 about müll; todo: zahnarzt 2026-11-23 at 9")])
+def test_each_day_of_a_german_line_has_its_task(tmp_path, line, said):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line, "yes")
+    assert said in answers[0] and files["inbox.org"].count("* TODO ") == 2, answers
+
+
+@pytest.mark.parametrize("line, said", [("erinnere mich jeden letzten freitag im monat um 9 an die abrechnung", "todo: abrechnung on 27 November at 9"), ("welche aufgaben haben kein datum", "TODO x"), ("wie viele aufgaben haben kein datum", "1 task."), ("was hat sich seit montag geändert", "changed")])
+def test_what_is_asked_and_offered_in_german(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO x\n"}, line)
+    assert said in answer and files == {"a.org": "* TODO x\n"}, answer

@@ -123,10 +123,10 @@ def read_days(text: str, today: date) -> tuple[int, int]:
 
 # %% ../../nbs/indexing/08i_query.ipynb #a6d67166
 def named_days(text: str, today: date) -> tuple[int, int]:
-    "The days that a name stands for: today, friday, week, +7d, 2026, 2026-11, 2026-11-20. Raises `QueryError`."
+    "The days that a name stands for: today, friday or fri, week, +7d, 2026, 2026-11, 2026-11-20. Raises `QueryError`."
     word, now = text.lower(), today.toordinal()
     if word in ("today", "tomorrow", "yesterday"): return (now + (day := {"today": 0, "tomorrow": 1, "yesterday": -1}[word]), now + day)
-    if word in WEEKDAYS: return (day := now + (WEEKDAYS.index(word) - today.weekday()) % 7, day)
+    if len(word) > 2 and (named := [day for day in WEEKDAYS if day.startswith(word)]): return (day := now + (WEEKDAYS.index(named[0]) - today.weekday()) % 7, day)
     if word == "week": return now - today.weekday(), now - today.weekday() + 6
     if found := re.fullmatch(r"([+-]\d{1,5})([dwmy]?)", word):
         day = now + int(found[1]) * {"": 1, "d": 1, "w": 7, "m": 30, "y": 365}[found[2]]

@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/reflex/files.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_DAYS', 'paths_of', 'own_inbox', 'inbox', 'in_own_inbox', 'with_its_end', 'as_spelt', 'page_of', 'named_as',
-           'for_journal', 'on_todays_page', 'day_in_a_tree', 'under_day', 'for_today', 'unquoted', 'begun_today',
-           'page_to_read', 'paths_called', 'read_there', 'file_called', 'in_quotes', 'unknown_file', 'lies_elsewhere']
+           'for_journal', 'on_todays_page', 'day_in_a_tree', 'under_day', 'kind_for_today', 'for_another_day',
+           'for_today', 'unquoted', 'begun_today', 'page_to_read', 'paths_called', 'read_there', 'file_called',
+           'in_quotes', 'unknown_file', 'lies_elsewhere']
 
 # %% ../../nbs/reflex/files.ipynb #b3d528b6
 import re
@@ -160,6 +161,21 @@ def under_day(what: str, place: Place, around: Surroundings) -> dict:
     title, body = title_and_body(what)
     return tool_call("org-add-headline", f"You asked to write it down under {name_of(place, around)}", path=place.file, heading=place.address, title=title, kind="note", body=body)
 
+# %% ../../nbs/reflex/files.ipynb #759cb85a
+_ANOTHER_DAY = Regex(r"\b(?:(?:my|the)\s)?(yesterday|tomorrow)(?:'?s)\s(?:daily\s)?(note|page|journal|diary|entry|log)\b", re.I)
+
+def kind_for_today(line: str) -> tuple[str, str] | None:
+    "(*note* or *task*, its words) of a line that writes onto today's page; `None` for any other."
+    if task := _TASK_FOR_TODAY.fullmatch(line): return "task", task["what"]
+    if into := _INTO_TODAY.fullmatch(line): return "task" if into["task"] or into["todo"] else "note", unquoted(into["what"])
+    found = _FOR_TODAY.fullmatch(line)
+    return ("note", found["what"]) if found and found["what"] else None
+
+def for_another_day(kind: str, what: str, day: date, around: Surroundings) -> dict:
+    "The offer to put `what` onto the page of `day`, by the name that it has or would have."
+    page, _ = page_of(day, paths_of(around))
+    return decline(f"That is the page of another day. Did you mean “{'todo' if kind == 'task' else 'note'} in {page}: {what}”? Say “yes”, and I'll do it.")
+
 # %% ../../nbs/reflex/files.ipynb #278903e7
 _BLANKS = Regex(r"[^\S\n]+")
 MOST_DAYS = 40                              # since the last entry of a journal that is still kept
@@ -169,6 +185,8 @@ def for_today(request: Request, around: Surroundings) -> dict | None:
     line = request.text.strip().replace("’", "'")[:2000]
     if _FOR_TODAY.fullmatch(line): return for_journal(request, around)
     once = _BLANKS.sub(" ", request.text.strip().replace("’", "'"))              # all of it, since it is what will be written down
+    if (other := _ANOTHER_DAY.search(once[:2000])) and (kind := kind_for_today(f"{once[:other.start()]}today's {other[2]}{once[other.end():]}")):
+        return for_another_day(*kind, request.today + timedelta(-1 if other[1].lower() == "yesterday" else 1), around)
     if task := _TASK_FOR_TODAY.fullmatch(once): return on_todays_page("task", task["what"], request, around)
     if into := _INTO_TODAY.fullmatch(once): return on_todays_page("task" if into["task"] or into["todo"] else "note", unquoted(into["what"]), request, around)
     if _BEGIN_TODAY.fullmatch(once): return begun_today(request, around)

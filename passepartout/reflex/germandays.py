@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/germandays.html.md"""
 
 # %% auto #0
 __all__ = ['WORDS', 'as_ordinal', 'in_english_days', 'as_when', 'as_span', 'day_and_hour', 'ends_in_a_verb', 'before_the_verb',
-           'dated_line']
+           'several_dated', 'dated_line']
 
 # %% ../../nbs/reflex/germandays.ipynb #12ebe656
 import re
@@ -31,7 +31,7 @@ WORDS = dict(pair.split(":") for pair in (
     "woche:week wochen:weeks wochenende:weekend wochenendes:weekend monat:month monate:months monaten:months monats:month "
     "jahr:year jahre:years jahren:years jahres:year ende:end uhr:uhr mittag:noon früh:morning vormittag:morning nachmittag:afternoon "
     "abend:evening abends:evening nacht:night morgens:morning nachmittags:afternoon "
-    "am:on an:on um:at ab:from bis:until zum:the von:from vom:from in:in im:in vor:vor nach:after "
+    "am:on an:on um:at ab:from bis:until seit:since zum:the von:from vom:from in:in im:in vor:vor nach:after "
     "ein:a eine:a einem:a einer:a einen:a der:the die:the das:the den:the dem:the des:the "
     "zwei:two drei:three vier:four fünf:five sechs:six sieben:seven acht:eight neun:nine zehn:ten ersten:1st zweiten:2nd dritten:3rd "
     "nächste:next nächsten:next nächster:next nächstes:next übernächste:overnext übernächsten:overnext kommende:next kommenden:next "
@@ -151,8 +151,17 @@ def before_the_verb(words: list[str], today: date) -> str | None:
     return None
 
 # %% ../../nbs/reflex/germandays.ipynb #83fdebb4
+_JOINT = Regex(r",?\s+und\s+|\s*[,;]\s+", re.I)
+
+def several_dated(text: str, today: date) -> list[str]:
+    "The parts of a German line that each have a day of their own, with the days in English at their ends; empty for any other line."
+    parts = _JOINT.split(text[:300].strip()) if len(text) <= 300 else []
+    lines = [dated_line(part, today) for part in parts] if 1 < len(parts) <= 9 else [None]
+    return lines if all(lines) else []
+
 def dated_line(text: str, today: date) -> str | None:
     "A line with a German date at its end, at its beginning or around it, with the date in English at the end."
+    if several_dated(text, today): return None
     apart, both = day_and_hour(text, today)
     if apart: return both
     words = text.split()

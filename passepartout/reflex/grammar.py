@@ -19,7 +19,7 @@ from ..outline.privacy import is_private
 from .agendas import AROUND
 from .asides import both_shown
 from .answers import before_it, day_beside
-from .offers import TODO_OR_NOTE, WHICH, filled_in, says_no, says_only_when, says_only_yes, taken_up
+from .offers import CORRECTED, TODO_OR_NOTE, WHICH, filled_in, says_no, says_only_when, says_only_yes, taken_up
 from .birthdays import with_birth_date
 from .captures import Request, decline, repeated_parts, say
 from .command import Command
@@ -249,7 +249,8 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     if request.words and request.words[0] in SHOW:
         return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join([w for w in request.words[1:12] if w not in STOP and w not in AROUND][:5]) or 'lisbon'}"
     look = f"I can look in your notes: find {topic}. " if topic else ""
-    asks = "?" in request.text or request.words[:1] and (request.words[0] in ASKED or small is _SMALL and request.words[0] in _ASKING)
+    asks = "?" in request.text or CORRECTED.match(request.text.strip())
+    asks = asks or request.words[:1] and (request.words[0] in ASKED or small is _SMALL and request.words[0] in _ASKING)
     if topic and not asks: look += f"Shall I keep it? Answer {TODO_OR_NOTE}. "
     if any(SETTING in answered for _, answered in around.earlier[-3:]): return f"I didn't understand that. {look or 'Type help to see what I understand.'}".rstrip()
     return f"I didn't understand that: I know a few plain English requests (type help). {look}For free conversation a language model is needed: {SETTING}."

@@ -21,6 +21,7 @@ from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, words
 from .repetitions import read_repeat
 from .whens import read_when, split_when
 from .doubts import doubt, foreign_day
+from .misplaced import days_in_front, each_task, later_task
 from .often import days_at_the_end, in_turns, on_each_day, turn_at_the_end
 from .lookups import Outcome, ChoiceAsked, Surroundings
 from .agendas import agenda
@@ -121,6 +122,7 @@ def dated_task(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
     if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
+    if not set(request.text) & set('"“”;') and (each := days_in_front(" ".join(words), request.today)): return "; ".join(f"todo: {part}" for part in each)
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if _COMES_LATER.search(" ".join(words)): return None
@@ -138,6 +140,8 @@ def dated_task(request: Request) -> str | None:
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
             if _NO_TITLE.fullmatch(" ".join(words[size:])): return None          # every evening as well
             if words[size].lower() in _GOES_ON: return None          # every 2nd tuesday of the month, from monday to friday
+            if (cut := later_task(" ".join(words[size:]), request.today)) and not set(request.text) & set('"“”;'):
+                return "; ".join(f"todo: {part}" for part in (f"{cut[0]} {head}", *(each_task(cut[1], request.today) or cut[1:])))
             return f"todo {_REMINDED.sub('', ' '.join(words[size:]))} {head}"
     for size in (3, 2) if words[0].lower() in ("in", "next", "this", "im", "nächste", "nächsten", "mid", "early", "late") else ():            # in march sow tomatoes
         turned = f"{' '.join(words[size:])} {' '.join(words[:size])}"

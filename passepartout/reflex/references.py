@@ -76,7 +76,7 @@ _AT_TIME = Regex(rf"(?:at|um)\s+((?:[\d:.]{{1,5}}|{'|'.join(HOURS_IN_WORDS)})(?:
 _WHICH_OF_LIST = "Which one of the last list do you mean? Answer with its number, for example: 2"
 _NOT_BUT = Regex(r"^not\s+[^,;]{1,30}(?:[,;]\s*(?:but\s+)?|\s+but\s+)(?:(?:on|to|at)\s+)?", re.I)
 _OTHER = Regex(r"(?:(?:no|nope|nein|sorry)[,.\s]+)?(?:(?:not\s+(?:that|this)(?:\s+one)?)|(?:i\s+mean(?:t)?\s+)?(?:the|an)\s?other(?:\s+\w+)?|(?:der|die|das)\s+andere(?:\s+\w+)?)", re.I)
-_INTO = Regex(r"(?:put|write|save|file|store)\s+(it|that|this)\s+(?:in|into|to)\s+(\S.{0,80})", re.I)
+_INTO = Regex(r"(?:put|write|save|file|store)\s+(it|that|this)\s+(?:in|into|to)\s+(\S.{0,80})|(?:no|nope|nein|sorry|oops|wait|rather|better|actually)[\s,.:;!-]+(?:(?:put|write|move)\s+(?:it|that|this)\s+)?(?:in|into|to)\s+(?:the\s+file\s+)?(\S{1,80}\.(?:org|md))", re.I)
 _SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|where\s+(?:is|did\s+you\s+(?:put|write|save|note|add))\s+(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
 _SOONER = Regex(r"(?:half\s+an\s+hour|an?\s+(?:hour|day|week)|\w{1,8}\s+(?:hours?|minutes?|mins?|days?|weeks?))\s+(?:earlier|later|sooner)", re.I)
@@ -143,7 +143,7 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
         elif ranked := _RANK_OF.fullmatch(said): request = replace(request, text=f"set priority {ranked[2] or priority_letter(ranked[1].lower())} on it")
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
-    if (into := _INTO.fullmatch(said)) and referent(around) is not None: request = replace(request, text=f"move {into[1]} to {into[2]}")
+    if (into := _INTO.fullmatch(said)) and referent(around) is not None: request, amended = replace(request, text=f"move {into[1] or 'it'} to {into[2] or into[3]}"), None
     wanted = _NOT_BUT.sub("", next(filter(None, amended.groups()))).removeprefix("at ") if amended else ""
     wanted = _UNTIL.sub("by ", wanted)
     wanted = in_its_month(wanted, around, request.today)

@@ -20,7 +20,7 @@ from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import When, read_when, split_when
 from .doubts import doubt
-from .misplaced import AND, day_within, later_task, two_tasks
+from .misplaced import AND, day_within, days_in_front, each_task, later_task
 from .often import days_at_the_end, days_doubt, next_of_month, on_workdays, repeats_doubt
 
 # %% ../../nbs/reflex/reminders.ipynb #3b8348e5
@@ -89,7 +89,7 @@ def joint_of(parts: list[str], today: date) -> int | None:
     joint = next((i for i in joints if parts[i].lower() != "of" and says_when(words_of(" ".join(parts[:i])), today)),
                  joints[0] if joints and joints[0] < 9 else None)
     if joint and parts[joint].lower() == "of" and parts[0].lower() in ("every", "each", "on", "at", "the"):
-        joint = next((i for i in joints if joint < i < 12 and (parts[i].lower() == "to" or parts[i].lower() == "about" and parts[i - 1].lower() == "month")), joint)
+        joint = next((i for i in joints if joint < i < 12 and (parts[i].lower() == "to" or parts[i].lower() == "about" and "month" in map(str.lower, parts[:i]))), joint)
     return joint
 
 # %% ../../nbs/reflex/reminders.ipynb #a86d5611
@@ -136,7 +136,7 @@ def remind(request: Request) -> dict | None:
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
     if not early and (question := days_doubt(title)): return decline(question)
-    if (early_when or early_repeat) and joint is not None and (cut := later_task(title, request.today)):
+    if (early_when or early_repeat) and joint is not None and (cut := later_task(title, request.today, early_when.day if early_when else None)):
         return decline(f"Two days are named, and a task has one. Did you mean “remind me {' '.join(parts[:joint + 1])} {cut[0]}; todo: {cut[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are.")
     if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
     if not bare.strip("\"'“”„«»?!. "): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
@@ -167,13 +167,15 @@ def appointment(request: Request) -> dict | None:
     line = days_at_the_end(text)
     workdays = on_workdays(line) if line != text or line.rstrip("apm ")[-1:].isdigit() else None
     if request.words[0] not in _ONESELF and (days_doubt(line) or next_of_month(line, request.today) or workdays): return decline(repeats_doubt(line, request.today))
+    if set(text).isdisjoint('"“”;') and (each := days_in_front(text, request.today)):
+        return decline(f"Several days are named, and a task has one. Did you mean “{'; '.join(f'todo: {part}' for part in each)}”? Say “yes”, and I'll do it.")
     letter, text = take_priority(_I_HAVE.sub("", day_at_the_end(_KIND_BEFORE.sub("", text, count=1), request.today), count=1))
     title, file, when, repeat = repeated_parts(text, request.today)
     if title and title.split()[-1].lower() in GERMAN_JOINTS: return None          # Zahnarzt am 24.11. 14 Uhr is German
     if _BROKEN_OFF.search(title): return None                                       # they moved it to the | first of december at nine
     if not title or not when or not when.clock or STATEMENT.search(title) or set(words_of(title)) <= _NO_MATTER: return None
-    if not repeat and set(text).isdisjoint('"“”;') and (two := two_tasks(text, request.today)):
-        return decline(f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it.")
+    if not repeat and set(text).isdisjoint('"“”;') and (each := each_task(text, request.today)):
+        return decline(f"{'Two' if len(each) == 2 else 'Several'} days are named, and a task has one. Did you mean “{'; '.join(f'todo: {part}' for part in each)}”? Say “yes”, and I'll do it.")
     if question := doubt("" if repeat else title, when, request.today, title): return decline(question)
     if title.lower().endswith(" every"):
         return decline("I understand repetitions like “every monday at 9”, and only at the end. Say it like that, with “todo” in front.")

@@ -89,9 +89,16 @@ _REMIND, _GOES_ON = Regex(r"remind\s+me(?=\s)",
                           re.I), Regex(r"(?:(?:at|on|tomorrow|tonight|every|next|in)\s(?:[\w:.]+\s){0,5}?(?:to|about)|to)\s+\w", re.I)
 
 # %% ../../nbs/reflex/sequences.ipynb #694303af
+_ITS_DAY = Regex(r"(\s(?:(?!(?:at|to|about|of|that)\s)\S+\s){1,5}?)(?=at\s)", re.I)
+
+_A_DAY = r"(?:on\s|next\s)?(?:\w{3,6}day|tomorrow|\d{1,2}(?:st|nd|rd|th|\.)?\s[a-z]{3,9}|\d{4}-\d\d-\d\d)"
+_DAY_LATER = Regex(rf"\s({_A_DAY})\sat\s\S{{1,8}}\Z|\sat\s\S{{1,8}}\s({_A_DAY})\Z", re.I)
+
 def with_verb_of(part: str, first: str) -> str:
     "`part` with the verb of the `first` part in front, where it leaves it out."
-    if (head := _REMIND.match(first)) and _GOES_ON.match(part): return f"{head.group()} {part}"
+    if (head := _REMIND.match(first)) and _GOES_ON.match(part):
+        day = (_ITS_DAY.match(first[head.end():]) or _DAY_LATER.search(first)) if re.match(r"at\s", part, re.I) else None
+        return f"{head.group()} {next(filter(None, day.groups())).strip()} {part}" if day else f"{head.group()} {part}"
     if (head := _MOVES.match(first)) and _WITH_END.search(part) and not _MOVES.match(part): return f"{head.group()} {part}"
     return f"{head.group()} {part}" if (head := _VERB.match(first)) else part
 
@@ -110,7 +117,7 @@ def each_on_its_day(parts: list[str], today: date) -> list[str] | None:
                          for part in parts[1:])] if dated else None)
 
 # %% ../../nbs/reflex/sequences.ipynb #f3162bba
-_NAME_AT_END = Regex(r"(.*[^\W\d_]\s+)((?-i:[A-ZÄÖÜ])[\w'.-]*(?:\s+(?-i:[A-ZÄÖÜ])[\w'.-]*)?)")
+_NAME_AT_END = Regex(r"(.*[^\W\d_]\s+)((?-i:[A-ZÄÖÜ])[\w'.-]*(?:\s+(?-i:[A-ZÄÖÜ])[\w'.-]*)?|(?:mum|mom|mama|mummy|dad|papa|daddy|grandma|grandpa|granny|oma|opa)\b)")
 
 def each_with_the_verb(parts: list[str], today: date) -> str | None:
     "The sentence in which each part has the verb of the first, if a later part is only a name on a day; `None` for others."

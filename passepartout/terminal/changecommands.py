@@ -164,7 +164,7 @@ def capture(text: Annotated[list[str], typer.Argument(help="What to note down; -
             json_: AsJson = False, today: Today = None) -> None:
     """Write a note or a task into your notes.
 
-    A date makes it a task."""
+    --scheduled or --deadline makes it a task; days in the text stay words."""
     words = read_input(json_) if (piped := text == ["-"]) else as_typed(" ".join(text))
     with booted(memex, today, json_) as agent:
         with borrowed(agent) as opened:
