@@ -904,6 +904,23 @@ def test_a_version_that_somebody_changed_is_told_and_never_put_back(tmp_path, ch
                 assert kept["before"] == before or kept["before"] is None or __import__("hashlib").sha256(kept["before"]).hexdigest() != kept["before_sha256"]
     journal.close()
 
+
+@pytest.mark.parametrize("odd", ['[{"a": 1}, 0, 0, ""]', '[99999999999999999999999, 0, 0, ""]', "[" * 100_000])
+def test_what_is_no_difference_ends_neither_the_check_nor_erasing(tmp_path, odd):
+    path, wanted = tmp_path / "journal.db", versions(3, 12)
+    journal = Journal.open(path)
+    announced(journal, wanted)
+    journal.close()
+    with contextlib.closing(sqlite3.connect(path)) as db, db: assert db.execute("UPDATE images SET before = ? WHERE seq = (SELECT max(seq) FROM images WHERE typeof(before) = 'text')", (odd,)).rowcount
+    journal = Journal.open(path)
+    assert journal.verify(whole=True).kind == "forged"
+    first = wanted[0][0]
+    journal.erase_versions(journal.effect(f"e{first}")["seq"])
+    assert journal.effect(f"e{first}")["before"] is None and not held(journal, wanted[1:-1])
+    with pytest.raises(JournalError, match="cannot be put together"): journal.effect(f"e{wanted[-1][0]}")
+    journal.close()
+
+
 @pytest.mark.parametrize("refused", ["replace", "fsync", "link"])
 def test_a_new_journal_begins_with_its_anchor_or_not_at_all(tmp_path, monkeypatch, refused):
     "Without the first one every later look said that somebody had taken it away."
