@@ -211,6 +211,16 @@ async def _tell_whole(agent, tool: Tool, cleared: Cleared, signal: Signal, found
         return
     if isinstance(whole, ToolResult) and whole.label.private and whole.content != found: beside(agent, signal, told_beside(tool.name, whole.content, whole.label.sources))
 
+async def _tell_foreseen(agent, action: Action, signal: Signal) -> None:
+    "The same for an edit that would have been asked about, and comes to nothing."
+    if not veil_over(agent, signal): return
+    turn = turn_in(agent, signal)
+    turn.elsewhere = False                                   # it is the person who looks now
+    try: whole = await foresee(agent, action, signal, agent.now())
+    finally: turn.elsewhere = True
+    if whole is None or whole.failure is not None and not whole.private: return
+    beside(agent, signal, _MEANT if whole.failure is None else f"(The model is not on this machine, so nothing private was there for it. With what is private: {whole.failure.message})")
+
 async def _tell_meant(agent, tool: Tool, cleared: Cleared, signal: Signal) -> None:
     "Tell the person of an edit that came to nothing whether something private was meant by it. Nothing is written."
     try: await call_tool(agent, tool, cleared, signal)
@@ -303,7 +313,9 @@ async def ask_person(agent, signal: Signal, verdict: ApprovalRequired) -> Signal
     foreseen = await foresee(agent, verdict.action, signal, agent.now())
     if foreseen is not None and foreseen.failure is not None and not (tool := agent.tools.get(name)).foreign:
         label = label_of(tool, foreseen.failure)
-        if not label.private and may_be_read(agent, foreseen.files, signal): return tool_error(signal, name, foreseen.failure.message, label)
+        if not label.private and may_be_read(agent, foreseen.files, signal):
+            await _tell_foreseen(agent, verdict.action, signal)
+            return tool_error(signal, name, foreseen.failure.message, label)
     return await agent.file_flight_plan(signal, verdict, foreseen)
 
 # %% ../nbs/17_act.ipynb #20602257

@@ -70,4 +70,5 @@ async def test_a_command_is_no_way_to_a_private_note(tmp_path, command):
     agent.backends.register("remote", remote, inline=True)
     reply = await agent.handle("What about the doctor?")
     await agent.close()
-    assert len(shown) == 1 and "private" in str(reply)
+    assert len(shown) == 2 and "without what is private of diary.org" in str(reply)
+    assert not any(word in text for text in shown for word in ("canary", "At nine", "yranac", base64.b64encode(b"diary.org:2:At nine").decode()[:16]))

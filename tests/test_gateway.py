@@ -415,15 +415,15 @@ async def test_killed_at_any_moment_no_message_is_carried_out_twice(tmp_path):
 
 
 async def test_why_a_change_cannot_be_shown_does_not_pass_the_company_in_private_words(tmp_path):
-    "A model elsewhere names a line of the diary, and the title in it came back in place of a difference."
+    "A model elsewhere names a line of the diary, which is not there for it; the person is told at home."
     call = write_plist({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": "org-schedule", "args": {"path": "inbox.org", "heading": "3", "remove": True}, "explanation": "You asked me to tidy up the dates"}})
     async with World(tmp_path, provider_cascade=("model",), permissions={"default": "ask", "org-schedule": "ask"}) as world:
         script = [call]
         register_backend(world.agent, "model", lambda prompt, system: script.pop(0) if script else "I see.", inline=True, local=False)
         assert world.links.allow("telegram", True)
         told = await world.hears("tidy up")
-        assert "/approve" in told[0] and "Doctor" not in told[0] and "private" in told[0]
-        assert "Doctor" in world.agent.pending(source="cli")[0].preview
+        assert told[0].startswith("I see.") and "Doctor" not in told[0] and "Something private was left out" in told[0]
+        assert not world.agent.pending(source="cli") and any("Doctor" in str(r["body"].get("text")) for r in world.agent.journal.records(kinds=["answer"]))
 
 
 async def held_up(world, text="A slow question?"):
