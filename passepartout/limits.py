@@ -14,6 +14,8 @@ import sys
 import threading
 import time
 import types
+from _thread import start_new_thread
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Any, Callable
 
@@ -136,6 +138,15 @@ def call_limited(seconds: float, what: str, function: Callable, *arguments) -> A
     except mine:
         raise TimeLimitExceeded(f"It was stopped: {what} took longer than {seconds:g} s.") from None
 
+# %% ../nbs/10a_limits.ipynb #e6216cf6
+class _Begun:
+    "Tells `tell` of an error when it is thrown away, and nothing `ran`."
+    def __init__(self, tell: Callable[[Exception], Any]): self.tell, self.ran = tell, False
+
+    def __del__(self):
+        if self.ran: return
+        with suppress(RuntimeError): self.tell(RuntimeError("A thread could not begin; perhaps the memory is used up."))
+
 # %% ../nbs/10a_limits.ipynb #ee0b02b7
 async def in_thread(fn: Callable, *args, **kwargs) -> Any:
     "Await the plain function `fn` in a daemon thread, in the caller's context. Cancelling stops the waiting, not the thread."
@@ -143,7 +154,8 @@ async def in_thread(fn: Callable, *args, **kwargs) -> Any:
     done = loop.create_future()
     def finish(setter, value):
         if not done.done(): setter(value)
-    def work():
+    def work(begun):
+        begun.ran = True
         try: outcome = (done.set_result, context.run(fn, *args, **kwargs))
         except Exception as error:
             outcome = (done.set_exception, error if not isinstance(error, StopIteration) else RuntimeError("StopIteration"))
@@ -151,7 +163,7 @@ async def in_thread(fn: Callable, *args, **kwargs) -> Any:
             outcome = (done.set_exception, RuntimeError(f"{type(error).__name__} in a thread that may not end the program"))
         try: loop.call_soon_threadsafe(finish, *outcome)
         except RuntimeError: pass                        # the loop is gone, and with it the task that waited
-    threading.Thread(target=work, daemon=True, name=f"passepartout-{getattr(fn, '__name__', 'call')}").start()
+    start_new_thread(work, (_Begun(lambda error: loop.call_soon_threadsafe(finish, done.set_exception, error)),))        # nobody else keeps it
     return await done
 
 # %% ../nbs/10a_limits.ipynb #aad08c65

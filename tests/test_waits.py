@@ -70,3 +70,21 @@ def test_who_was_stopped_for_longer_than_an_answer_may_take_still_hears_it(secon
     finally:
         child.kill()
         child.wait()
+
+
+def test_a_thread_that_ends_before_it_begins_holds_up_nobody():
+    "As where the memory is used up: whoever waited for its first word waited for ever, in the event loop."
+    code = """
+        import _thread, asyncio, threading
+        begins = _thread.start_new_thread
+        from passepartout import limits
+        for room in (threading, limits):
+            for name in ("_start_new_thread", "start_new_thread"):
+                if hasattr(room, name): setattr(room, name, lambda function, args, *more: begins(lambda: None, ()))
+        async def main():
+            try: await limits.in_thread(print, "never")
+            except RuntimeError as error: print(error)
+        asyncio.run(main())
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=20)
+    assert done.stdout == "A thread could not begin; perhaps the memory is used up.\n", done
