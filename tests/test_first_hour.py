@@ -1878,3 +1878,17 @@ def test_each_day_of_a_german_line_has_its_task(tmp_path, line, said):
 def test_what_is_asked_and_offered_in_german(tmp_path, line, said):
     (answer,), files = play(tmp_path, {"a.org": "* TODO x\n"}, line)
     assert said in answer and files == {"a.org": "* TODO x\n"}, answer
+
+
+@pytest.mark.parametrize("line, said", [("todo call Opitz on the 3rd and the 10th", "todo: call Opitz on the 3rd; todo: call Opitz on the 10th"), ("call Opitz on 3 december and 10 december", "todo: call Opitz on 3 december; todo: call Opitz on 10 december"),
+    ("todo meet Tom at 9 at the station on friday", "todo: meet Tom at the station on 2026-11-20 at 9")])
+def test_a_second_date_and_an_hour_in_the_middle_are_not_lost(tmp_path, line, said):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line, "yes")
+    assert said in answers[0] and files["inbox.org"].count("SCHEDULED: ") == said.count("todo"), answers
+
+
+@pytest.mark.parametrize("page, then", [("# Bob\n\n- phone 1\n", "# Bob\n\n- phone 1\n- [ ] one\n"), ("---\ntags: [x]\n---\n# Cleo\ntext\n", "---\ntags: [x]\n---\n# Cleo\ntext\n- [ ] one\n"), ("# Ana\n\n- [ ] photos\n\n## Meetings\n", "# Ana\n\n- [ ] photos\n- [ ] one\n\n## Meetings\n"),
+    ("text\n\n# A\n# B\n", "text\n- [ ] one\n\n# A\n# B\n"), ("\ufeff# Ana\r\nx\r\n", "\ufeff# Ana\r\nx\r\n- [ ] one\r\n")])
+def test_a_task_that_moves_into_a_page_stands_below_its_title(tmp_path, page, then):
+    (answer,), _ = play(tmp_path, {"page.md": page.encode(), "list.md": "- [ ] one\n"}, "move one to page.md")
+    assert (tmp_path / "memex/page.md").read_bytes() == then.encode() and not (tmp_path / "memex/list.md").read_bytes(), answer

@@ -14,7 +14,7 @@ from datetime import date
 from ..lazy import Regex
 from .dates import MONTH, period, say_day, words_of
 from .germandays import WORDS as GERMAN_WORDS, dated_line, ends_in_a_verb, in_english_days
-from .misplaced import each_task, with_hours_before, with_its_hour
+from .misplaced import each_task, with_hour_within, with_hours_before, with_its_hour
 from .often import HOUR_AT_END, days_at_the_end, on_each_day, repeats, repeats_doubt, turn_at_the_end, turn_in_front
 from .whens import When, read_when, split_when
 
@@ -104,6 +104,8 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
     if question := repeats_doubt(line, today): return question
     if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_its_hour(title, when, today)): return f"An hour stands before the task. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_hours_before(title, when, today)): return f"Two hours stand before the day. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
+    if when and not when.clock and set(title).isdisjoint('"“”„«»;') and (whole := with_hour_within(title, when, today)):
+        return f"An hour stands among the words. Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and words_of(title[-20:])[-1:] == ("to",) and "”" not in line:
         return f"The day seems to be a part of the words, “{title} …”. To keep them as they are: todo \"{line.strip()}\". For the day on which it is to be done, name one after them."
     if "”" not in line and (each := each_task(line, today)):

@@ -21,7 +21,7 @@ from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, words
 from .repetitions import read_repeat
 from .whens import read_when, split_when
 from .doubts import doubt, foreign_day
-from .misplaced import days_in_front, each_task, later_task
+from .misplaced import days_in_front, each_task, later_task, on_two_dates
 from .often import days_at_the_end, in_turns, on_each_day, turn_at_the_end
 from .lookups import Outcome, ChoiceAsked, Surroundings
 from .agendas import agenda
@@ -122,7 +122,8 @@ def dated_task(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
     if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
-    if not set(request.text) & set('"“”;') and (each := days_in_front(" ".join(words), request.today)): return "; ".join(f"todo: {part}" for part in each)
+    said, plain = " ".join(words), not set(request.text) & set('"“”;')
+    if plain and (each := days_in_front(said, request.today) or not _TOLD_OF_ONESELF.match(said) and on_two_dates(said, request.today)): return "; ".join(f"todo: {part}" for part in each)
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if _COMES_LATER.search(" ".join(words)): return None
