@@ -212,3 +212,26 @@ async def test_git_takes_no_key_apart_that_stands_in_no_file(tmp_path, where):
         assert bool(reply.approvals) == (where != "nowhere" and command in TOLD), (command, str(reply))
     assert not any("aB3dE" in text or "Ed3Ba" in text for text in seen)
     await agent.close()
+
+
+@pytest.mark.parametrize("where", ["message", "nowhere"])
+async def test_what_nobody_knows_yet_is_found_out_before_git_runs_and_not_asked_about(tmp_path, where, monkeypatch):
+    "In a new process nobody knows it, and `git log | grep` would be a question each time."
+    import subprocess
+    from passepartout.shell import past
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "a.org").write_text("* Bees\n")
+    def git(*words): subprocess.run(["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], cwd=memex, check=True, capture_output=True)
+    git("init", "-q"); git("add", "-A"); git("commit", "-qm", f"token {KEY}" if where == "message" else "first bees")
+    monkeypatch.setattr(past, "_WAIT_S", 0.0)
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    line, seen = call("shell", {"command": "git log --oneline | grep -o 't.*'"}), []
+    script = [line, line] if where == "message" else [line]
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt) or (script.pop(0) if script else "Done."), inline=True)
+    reply = await agent.handle("look into that")
+    assert bool(reply.approvals) == (where == "message") and not any("aB3dE" in text for text in seen), str(reply)
+    assert ("It was not run: a key stands in a message" in seen[1]) if where == "message" else ("t bees" in seen[1]), seen[1][-300:]
+    await agent.close()

@@ -72,7 +72,7 @@ def walked(text: str, judged: Any, roots: Sequence[Root], seen: list, keep_s: fl
     if judged.level != judging.READ: return judged
     now, asked = time.monotonic(), (text, [command.argv for command in judged.script.commands()])
     if seen[0] != asked or now - seen[2] > keep_s: seen[:] = asked, walks.objection_to_walk(judged.script, roots), now
-    why = seen[1] or past.past_objection(judged.script, roots)
+    why = seen[1] or past.past_objection(judged.script, roots, later=True)
     return judged if why is None else replace(judged, level=judging.ASK, reasons=(*judged.reasons, why))
 
 # %% ../../nbs/gates/shell.ipynb #17a07eec

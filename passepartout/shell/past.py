@@ -316,8 +316,8 @@ _MOST_LOG = 16 << 20
 def _past_told(place: str) -> Past: return Past(place, _key_told, ("config",))
 
 # %% ../../nbs/shell/past.ipynb #4be5c213
-def told_apart(script: Script, roots: Sequence[Root], wait_s: float | None = None) -> str | None:
-    "Why a script that takes apart what git tells besides contents is asked about: a key stands in it, or nobody knows yet."
+def told_apart(script: Script, roots: Sequence[Root], wait_s: float | None = None, later: bool = False) -> str | None:
+    "Why a script that takes apart what git tells besides contents is asked about: a key stands in it, or nobody knows yet. What nobody knows yet is no reason where it is looked at `later`, before the script runs."
     here = roots[0].path if roots else "/"
     direct = [command for _, pipeline in script.items for at, command in enumerate(pipeline.commands) if all(map(_chooses, pipeline.commands[at + 1:]))]
     for command in script.commands():
@@ -329,13 +329,14 @@ def told_apart(script: Script, roots: Sequence[Root], wait_s: float | None = Non
         place = repository_of(folder) if os.path.isabs(folder) else None
         if place is None and os.path.isabs(folder): continue
         name = None if place is None else _past_told(place).key(wait_s)
+        if name is None and later: continue
         if name is None: return "whether a key stands in the messages and names of the repository is still being found out, and this takes them apart; ask again in a moment."
         if name: return "a key stands in a message, a name or a setting of the repository, and this takes them apart."
     return None
 
 # %% ../../nbs/shell/past.ipynb #5cdec59a
-def past_objection(script: Script, roots: Sequence[Root], wait_s: float | None = None) -> str | None:
-    "Why a script that only reads is asked about all the same: it prints commits, and there is a file of keys in some commit."
+def past_objection(script: Script, roots: Sequence[Root], wait_s: float | None = None, later: bool = False) -> str | None:
+    "Why a script that only reads is asked about all the same: it prints commits, and there is a file of keys in some commit; or for what `told_apart` says, `later` too."
     here = roots[0].path if roots else "/"
     for command in script.commands():
         if not command.argv: continue
@@ -343,7 +344,7 @@ def past_objection(script: Script, roots: Sequence[Root], wait_s: float | None =
         command = unwrapped(command)
         if not command.program.endswith("git") or command.program.rpartition("/")[2] != "git": continue
         if why := _objection(*_parted(command.argv, here), roots, wait_s): return why
-    return handed_on(script) or told_apart(script, roots, wait_s)
+    return handed_on(script) or told_apart(script, roots, wait_s, later)
 
 # %% ../../nbs/shell/past.ipynb #d76741ae
 def _parted(argv: Sequence[str], here: str) -> tuple[str, list[str]]:
