@@ -184,18 +184,24 @@ def test_what_is_no_text_and_large_is_given_only_without_a_key(tmp_path, size, k
 TOLD = ["git log --oneline | rev", "git log --grep ghp_aB --oneline", "git log --format='%<(9,trunc)%s'", "git branch -a | cut -c 1-9", "git branch --list 'b-ghp_a*'", "git rev-parse 'HEAD^{/ghp_aB}'", "git tag -n9 | rev", "git stash list | rev", "git reflog | rev", "git remote -v | rev", "git log --format=%N", "git for-each-ref 'refs/heads/b-ghp_a*'"]
 
 
-@pytest.mark.parametrize("where", ["message", "branch", "tag", "note", "stash", "address", "reflog", "nowhere"])
-async def test_git_takes_no_key_apart_that_stands_in_no_file(tmp_path, where):
-    "A model would put it together from what is printed backwards, or from what answers to one letter more."
+def committed(place, message):
+    "A memex with one note and one commit that says `message`, and what runs git there."
     import subprocess
-    from passepartout.shell import past
     from passepartout.shell.sandbox import find_bubblewrap
     if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
-    memex = tmp_path / "memex"
+    memex = place / "memex"
     memex.mkdir()
     (memex / "a.org").write_text("* Bees\n")
     def git(*words): subprocess.run(["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], cwd=memex, check=True, capture_output=True)
-    git("init", "-q"); git("add", "-A"); git("commit", "-qm", f"token {KEY}" if where == "message" else "first")
+    git("init", "-q"); git("add", "-A"); git("commit", "-qm", message)
+    return memex, git
+
+
+@pytest.mark.parametrize("where", ["message", "branch", "tag", "note", "stash", "address", "reflog", "nowhere"])
+async def test_git_takes_no_key_apart_that_stands_in_no_file(tmp_path, where):
+    "A model would put it together from what is printed backwards, or from what answers to one letter more."
+    from passepartout.shell import past
+    memex, git = committed(tmp_path, f"token {KEY}" if where == "message" else "first")
     if where == "branch": git("branch", f"b-{KEY}")
     if where == "tag": git("tag", "-a", "v1", "-m", f"token {KEY}")
     if where == "note": git("notes", "add", "-m", f"token {KEY}")
@@ -217,15 +223,8 @@ async def test_git_takes_no_key_apart_that_stands_in_no_file(tmp_path, where):
 @pytest.mark.parametrize("where", ["message", "nowhere"])
 async def test_what_nobody_knows_yet_is_found_out_before_git_runs_and_not_asked_about(tmp_path, where, monkeypatch):
     "In a new process nobody knows it, and `git log | grep` would be a question each time."
-    import subprocess
     from passepartout.shell import past
-    from passepartout.shell.sandbox import find_bubblewrap
-    if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
-    memex = tmp_path / "memex"
-    memex.mkdir()
-    (memex / "a.org").write_text("* Bees\n")
-    def git(*words): subprocess.run(["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], cwd=memex, check=True, capture_output=True)
-    git("init", "-q"); git("add", "-A"); git("commit", "-qm", f"token {KEY}" if where == "message" else "first bees")
+    memex, _ = committed(tmp_path, f"token {KEY}" if where == "message" else "first bees")
     monkeypatch.setattr(past, "_WAIT_S", 0.0)
     agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
     line, seen = call("shell", {"command": "git log --oneline | grep -o 't.*'"}), []
