@@ -22,7 +22,7 @@ from .diary import Diary, diary_of
 from .jobs import Beat, Job, begin, run_job
 from .limits import in_thread
 from .outline.privacy import is_private
-from .schedule import DAY, LOOK, Changes, RememberedJob, concerns, due, local_zone, wait_for, zone_mark
+from .schedule import LOOK, Changes, RememberedJob, concerns, due, local_zone, wait_for, zone_mark
 from .skills import Skill
 from .verify import brief
 
@@ -113,10 +113,10 @@ class KnownJobs:
         time.tzset()
         self.zone = local_zone()
 
-    def known(self, name: str, now: float) -> tuple[RememberedJob, float]:
+    def known(self, name: str) -> tuple[RememberedJob, float]:
         "What is remembered of a job, and until when it rests."
         standing = self.diary.standing(name)
-        return replace(standing.remembered, changed=self.changed.get(name)), standing.rests if standing.rests < now + DAY else 0.0
+        return replace(standing.remembered, changed=self.changed.get(name)), standing.rests
 
 # %% ../nbs/19k_heartbeat.ipynb #201971cc
 class JobRuns(KnownJobs):
@@ -171,7 +171,7 @@ class Looking(JobRuns):
 
     def look_at(self, skill: Skill, now: float) -> float:
         "Begin one job, if it is due and there is room; the seconds for which it need not be looked at."
-        known, rests = self.known(skill.name, now)
+        known, rests = self.known(skill.name)
         if rests > now: return rests - now
         if (why := due(skill.job.triggers, known, now, self.zone, skill.job.late_s)) is None:
             return wait_for(skill.job.triggers, known, now, self.zone)

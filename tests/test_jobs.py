@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from conftest import examples
 from waits import away, status
@@ -71,6 +71,8 @@ STEPS = st.one_of(
 
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
+@example([("kill", 0.0), ("back", 39_601.0)], ZONES[0])
+@example([("kill", 0.0), ("kill", 0.0), ("kill", 0.0), ("back", 80_000.0)], ZONES[0])
 @given(st.lists(STEPS, max_size=10), st.sampled_from(ZONES))
 def test_no_moment_is_used_twice_and_no_history_stops_what_comes_after(steps, zone):
     history = History(zone)
