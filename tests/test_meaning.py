@@ -60,9 +60,10 @@ async def test_a_private_hit_by_meaning_is_private(tmp_path):
     agent = await agent_in(tmp_path, travel=TRAVEL, health="* Dentist :@personal:\nA bad tooth hurts, the doctor pulls it.\n")
     seen = []
     call = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :ARGS (:QUERY "toothache doctor") :EXPLANATION "To answer what the person asked"))'
-    register_backend(agent, "elsewhere", lambda prompt, system: seen.append(prompt + system) or call)
+    register_backend(agent, "elsewhere", lambda prompt, system: seen.append(prompt + system) or (call if len(seen) == 1 else "I found nothing."))
     agent.provider_cascade = ("elsewhere",)
-    assert "Dentist" in await agent.handle("my teeth") and len(seen) == 1 and "Dentist" not in seen[0]
+    answer = await agent.handle("my teeth")
+    assert answer.startswith("I found nothing.") and "Dentist" in answer and len(seen) == 2 and not any("Dentist" in each or "tooth hurts" in each for each in seen)
     await agent.close()
 
 
