@@ -8,10 +8,11 @@ Docs: https://example.org/passepartout/toolbelt/veiled.html.md"""
 __all__ = ['MOST_BESIDE', 'hidden_parts', 'veil_text', 'veil_outline', 'veil_of', 'veil_for', 'two_sided', 'told_beside']
 
 # %% ../../nbs/toolbelt/12bfa_veiled.ipynb #2206075c
+import shlex
 from collections.abc import Callable, Sequence
 
 from ..amounts import listed
-from ..notes import parse_note
+from ..notes import SUFFIXES, parse_note
 from ..org import Keywords, Outline
 from ..outline.privacy import as_note, is_private, mentions_private
 from ..tools import ToolContext
@@ -61,4 +62,6 @@ MOST_BESIDE = 1_500
 def told_beside(tool: str, content: str, files: Sequence[str]) -> str:
     "What a person is told of a result that a model elsewhere was given without what is private in `files`."
     if len(content) <= MOST_BESIDE: return f"(The model is not on this machine, so nothing private was there for it. With what is private, {tool} finds:\n{content})"
-    return f"(The model is not on this machine, so nothing private was there for it{f' in {listed(files, 5)}' if files else ''}. What you see of it yourself is more.)"
+    note = next((file for file in files if file.endswith(SUFFIXES)), None)
+    way = f"passepartout show {shlex.quote(note)}" if note else "passepartout find"
+    return f"(The model is not on this machine, so nothing private was there for it{f' in {listed(files, 5)}' if files else ''}. You see it without a model: {way})"
