@@ -19,7 +19,7 @@ from .germandays import as_when, dated_line, several_dated
 from .often import HOUR_AT_END
 from .whens import When, read_hours, read_when, split_when
 
-# %% ../../nbs/reflex/misplaced.ipynb #3e9c7eb3
+# %% ../../nbs/reflex/misplaced.ipynb #abd3f15f
 AND = Regex(r",?\s+(?:and|und)\s+|\s*[,;]\s+", re.I)
 
 def two_tasks(line: str, today: date) -> tuple[str, str] | None:
@@ -33,6 +33,7 @@ def two_tasks(line: str, today: date) -> tuple[str, str] | None:
         except NoSuchDate: continue
     return None
 
+# %% ../../nbs/reflex/misplaced.ipynb #e7407751
 def each_task(line: str, today: date) -> list[str]:
     "All the tasks that `line` holds, each with a day of its own; empty where it is one."
     if each := days_in_front(line, today): return each
@@ -52,6 +53,7 @@ def on_two_dates(line: str, today: date) -> list[str]:
         if when and title: return [first, f"{title} {second if words[0] == 'on' else f'on {second}'}"]
     return []
 
+# %% ../../nbs/reflex/misplaced.ipynb #3e9c7eb3
 def days_in_front(line: str, today: date) -> list[str]:
     "The tasks of a `line` of which each begins with its day, with the days at their ends, German ones in English wherever they stand; empty for any other."
     parts = AND.split(line.strip()) if len(line) <= 300 else []

@@ -80,6 +80,7 @@ def _below(folder: str, roots: Sequence[Root], looked: KeylessTexts, left: list[
     if fresh: raise NotLooked(f"{shown(fresh[0])}{f' and {len(fresh) - 1:,} more files were' if fresh[1:] else ' was'} not looked through for keys yet. Run it again, and that goes on from there, or name a folder further down.")
     return found
 
+# %% ../../nbs/toolbelt/12cca_copies.ipynb #b1d817f8
 MOST_FILES = 100_000
 
 def not_text(file: OpenedPath) -> bool:
@@ -96,6 +97,7 @@ def is_compressed(file: OpenedPath) -> bool:
     except (OSError, TypeError): return False
     return not file.relative.endswith(SUFFIXES) and (begin.startswith(_COMPRESSED) or begin[4:8] == b"ftyp") and not_text(file)
 
+# %% ../../nbs/toolbelt/12cca_copies.ipynb #3134c7c9
 def _packed(file: OpenedPath) -> str | None:
     "What a packed file is without the keys in what it holds, packed again; `None` when there are none or it is not packed."
     import bz2, gzip, lzma

@@ -133,7 +133,7 @@ class KeylessBook(LateFile):
 
 SETTLED_S, MOST_NAMES = 2.0, 500_000
 
-# %% ../../nbs/toolbelt/12bf_keyless.ipynb #28a2c5b4
+# %% ../../nbs/toolbelt/12bf_keyless.ipynb #416a54fb
 MOST_NEW, MOST_KEPT = 16_000_000, 16_000_000
 
 class NotLooked(PassepartoutError):
@@ -142,6 +142,7 @@ class NotLooked(PassepartoutError):
         super().__init__(message)
         self.later = later
 
+# %% ../../nbs/toolbelt/12bf_keyless.ipynb #1a6e1638
 RUNS_FOR = 64                # times as fast as a text is what is none looked through
 
 def _has_none(file: OpenedPath) -> None:
@@ -149,6 +150,7 @@ def _has_none(file: OpenedPath) -> None:
         if without_keys(b"\0\xff" * 4_000 + os.pread(file.fd, MOST_NEW + 10_000, at)) is not None:
             raise NotLooked(f"A key stands in {file.display}, which is too large for a copy without it.")
 
+# %% ../../nbs/toolbelt/12bf_keyless.ipynb #28a2c5b4
 def mark_of(info: os.stat_result) -> tuple:
     "By what an opened file is known again, as it is now."
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
