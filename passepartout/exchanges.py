@@ -72,9 +72,10 @@ class Exchange(NamedTuple):
     @classmethod
     def from_records(cls, asked: dict, answer: dict, turn: str = "") -> "Exchange":
         "What the journal says; a record that does not name the person as its origin is nobody's word."
-        return cls.of(asked["text"], as_it_ended(text_in(answer, "told") or answer["text"], text_in(answer, "status")), bool(answer.get("private")) and answer.get("open") is not True,
+        private = bool(answer.get("private")) and not (answer.get("open") is True and text_in(answer, "told"))          # without words of its own it has only those beside it
+        return cls.of(asked["text"], as_it_ended(text_in(answer, "told") or answer["text"], text_in(answer, "status")), private,
                       asked.get("origin") == PERSON.origin, answer.get("read") if answer.get("read") in ORIGINS else ORIGINS[-1]
-                      if "read" in answer else PERSON.origin, turn, bool(answer.get("fetched", answer.get("private") and answer.get("open") is not True)), answer.get("own") is True)
+                      if "read" in answer else PERSON.origin, turn, bool(answer.get("fetched", private)), answer.get("own") is True)
 
 # %% ../nbs/17a_exchanges.ipynb #2d4f3da3
 def read_in(label: Label) -> str:

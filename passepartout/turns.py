@@ -210,7 +210,7 @@ class Opening(Heeding):
 def answer_body(turn: Turn, reply: Reply, told: str) -> dict:
     "What is recorded of an answer; `told` is how a model reads it."
     body = {"text": str(reply), "status": reply.status, "private": turn.private or bool(turn.asides)}
-    if turn.asides and not turn.private: body["open"] = True
+    if turn.asides and told and not turn.private: body["open"] = True
     if told != body["text"]: body["told"] = told
     if turn.label is not PERSON and turn.label != PERSON: body["read"] = read_in(turn.label)
     if turn.private: body["fetched"] = turn.label.private

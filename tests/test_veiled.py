@@ -234,3 +234,17 @@ async def test_what_nobody_knows_yet_is_found_out_before_git_runs_and_not_asked_
     assert bool(reply.approvals) == (where == "message") and not any("aB3dE" in text for text in seen), str(reply)
     assert ("It was not run: a key stands in a message" in seen[1]) if where == "message" else ("t bees" in seen[1]), seen[1][-300:]
     await agent.close()
+
+
+@pytest.mark.parametrize("told", ["", None, "I found nothing."])
+def test_an_answer_of_nothing_but_what_only_the_person_is_told_stays_private(told):
+    "A turn that is stopped after a search has no words of its own; read again from the journal, the private ones beside it went to a model elsewhere."
+    from types import SimpleNamespace
+    from passepartout.exchanges import Exchange
+    from passepartout.messages import PERSON
+    from passepartout.turns import answer_body
+    answer = {"text": "(With what is private: The test was positive)", "status": "stopped", "private": True, "open": True} | ({} if told is None else {"told": told})
+    found = Exchange.from_records({"text": "look", "origin": "person"}, answer, "t")
+    assert found.private is not bool(told) and found.fetched is not bool(told) and ("positive" in found.answered) is not bool(told)
+    turn = SimpleNamespace(asides=["x"], private=False, label=PERSON, missed=False, borrowed=True)
+    assert ("open" in answer_body(turn, SimpleNamespace(status="stopped"), told or "")) is bool(told)
