@@ -248,3 +248,17 @@ def test_an_answer_of_nothing_but_what_only_the_person_is_told_stays_private(tol
     assert found.private is not bool(told) and found.fetched is not bool(told) and ("positive" in found.answered) is not bool(told)
     turn = SimpleNamespace(asides=["x"], private=False, label=PERSON, missed=False, borrowed=True)
     assert ("open" in answer_body(turn, SimpleNamespace(status="stopped"), told or "")) is bool(told)
+
+
+@pytest.mark.parametrize("size", [1_000_000, 20_000_000])
+def test_a_folder_with_a_large_file_that_is_no_text_hands_no_key_to_who_goes_through_it(tmp_path, size):
+    from passepartout.confinement.roots import Root
+    from passepartout.shell.script import Pipeline, Script, Simple
+    from passepartout.toolbelt.copies import kept_keys
+    from passepartout.toolbelt.keyless import KeylessTexts
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "data.bin").write_bytes(b"\0\xff\xfe" * (size // 3) + KEY.encode() + b"\0\xff\xfe" * 9)
+    root = Root(tmp_path / "memex")
+    said = kept_keys(Script((("", Pipeline((Simple("/usr/bin/grep", ("grep", "-ra", "ghp_", ".")),))),)), [root], KeylessTexts())
+    assert list(said) == [str(tmp_path / "memex" / "data.bin")] and KEY not in said[str(tmp_path / "memex" / "data.bin")]
+    root.close()

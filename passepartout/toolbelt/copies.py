@@ -71,7 +71,8 @@ def _below(folder: str, roots: Sequence[Root], looked: KeylessTexts, left: list[
                 if file.kind != "file" or is_compressed(file): continue
                 try: text = looked.of(file, left)
                 except NotLooked as why:
-                    if not why.later and not_text(file): continue
+                    if why.key: found[place_of(file)] = ""
+                    if why.key or not why.later and not_text(file): continue
                     if not why.later: raise NotLooked(f"{why.message} Name a folder further down.") from None
                     fresh.append(file.display)
                     continue

@@ -137,10 +137,10 @@ SETTLED_S, MOST_NAMES = 2.0, 500_000
 MOST_NEW, MOST_KEPT = 16_000_000, 16_000_000
 
 class NotLooked(PassepartoutError):
-    "A file that was not looked through for keys; the message says why. Nobody is shown what it holds. `later`: it can be the next time."
-    def __init__(self, message: str, later: bool = False):
+    "A file that was not looked through for keys; the message says why. Nobody is shown what it holds. `later`: it can be the next time; `key`: one was found in it, and there is no copy without."
+    def __init__(self, message: str, later: bool = False, key: bool = False):
         super().__init__(message)
-        self.later = later
+        self.later, self.key = later, key
 
 # %% ../../nbs/toolbelt/12bf_keyless.ipynb #1a6e1638
 RUNS_FOR = 64                # times as fast as a text is what is none looked through
@@ -148,7 +148,7 @@ RUNS_FOR = 64                # times as fast as a text is what is none looked th
 def _has_none(file: OpenedPath) -> None:
     for at in range(0, os.fstat(file.fd).st_size, MOST_NEW):
         if without_keys(b"\0\xff" * 4_000 + os.pread(file.fd, MOST_NEW + 10_000, at)) is not None:
-            raise NotLooked(f"A key stands in {file.display}, which is too large for a copy without it.")
+            raise NotLooked(f"A key stands in {file.display}, which is too large for a copy without it.", key=True)
 
 # %% ../../nbs/toolbelt/12bf_keyless.ipynb #28a2c5b4
 def mark_of(info: os.stat_result) -> tuple:
