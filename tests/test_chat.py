@@ -250,6 +250,7 @@ for _ in range(4):
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_heard_when_it_comes_before_readline_waits(tmp_path):
     "Between the prompt and the wait for a key, readline hears no signal; nothing is typed after it that would wake it up. Being brought back is heard there too."
     ours, theirs = pty.openpty()
@@ -432,6 +433,7 @@ def test_a_placeholder_in_an_answer_is_explained_once(chat):
     assert terminal.end() == 0
 
 
+@pytest.mark.slow
 def test_a_locale_without_its_letters_costs_a_line_its_place_in_the_history_and_not_the_chat():
     code = "from passepartout.terminal.lineediting import remember_lines; remember = remember_lines(None); remember('note: f\u00fcr Ana'); remember('hello'); print('went on')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})

@@ -269,6 +269,7 @@ async def test_who_cannot_be_understood_is_told_so_often_and_then_let_go(house):
     assert (await patient.say("hello"))["status"] == "answered"
 
 
+@pytest.mark.slow
 async def test_who_takes_nothing_of_its_answers_for_long_is_let_go_however_much_room_there_is(house):
     daemon = await house(GuestLimits(unread=1 << 30, unread_s=0.3, rate=1e6, burst=1e6, asked=1000))
     async def long(prompt): return "x" * 20_000

@@ -64,6 +64,7 @@ def test_each_thing_is_said_once(tmp_path):
     assert all(re.match(r"$|\d\. |[›?·◆✓▸■‹!] |  would run|  exactly|            |Every line|Sample notes", line) for line in shown.splitlines()), "only records begin at the margin"
 
 
+@pytest.mark.slow
 def test_the_demonstration_leaves_nothing_behind(tmp_path):
     env = {**os.environ, "TMPDIR": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config"), "TERM": "dumb"}
     done = subprocess.run([sys.executable, "-m", "passepartout", "demo", "--svg", tmp_path / "x.svg"], env=env, capture_output=True, text=True, timeout=60)

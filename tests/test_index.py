@@ -592,6 +592,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_who_finds_the_database_gone_takes_what_another_process_made(place, tmp_path):
     "A file that another process made in the place of a damaged one is opened, and never deleted: not at once, not when it is used again, not at the end."
     shutil.copytree(SAMPLE, place, dirs_exist_ok=True)

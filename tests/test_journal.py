@@ -838,6 +838,7 @@ def versions(seed=1, count=120):
 def held(journal, wanted): return [n for n, before in wanted if journal.effect(f"e{n}")["before"] != before]
 
 
+@pytest.mark.slow
 def test_a_line_that_is_added_adds_a_line_to_the_journal_and_every_version_comes_back(tmp_path):
     journal, wanted = Journal.open(tmp_path / "journal.db"), versions()
     announced(journal, wanted)

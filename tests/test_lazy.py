@@ -21,6 +21,7 @@ def patterns(value, depth=0):
     elif depth < 3 and isinstance(value, (tuple, list, frozenset, set)): yield from (p for item in value for p in patterns(item, depth + 1))
 
 
+@pytest.mark.slow
 def test_every_pattern_of_every_room_compiles():
     count = 0
     for room in ROOMS:

@@ -191,6 +191,7 @@ def test_a_question_that_comes_anyway_says_it_as_well(agent):
     assert "program" not in turn(agent, ("write-file", {"path": "other.org", "text": "* New\n"})).approvals[0].reason
 
 
+@pytest.mark.slow
 def test_a_long_note_is_looked_at_as_well(agent):
     inbox = agent.settings.memex_dir / "inbox.org"
     inbox.write_text("* Inbox\n" + "* Bees\nHives in the garden, by the fence\n" * 2_000)

@@ -175,6 +175,7 @@ def running(pid):
     except FileNotFoundError: return False
 
 
+@pytest.mark.slow
 @carried
 async def test_who_is_asked_for_by_name_stands_first_and_no_likeness_before_a_title(tmp_path):
     agent = await agent_in(tmp_path, ana="#+TITLE: Ana Carvalho\nMet in 2009.\n* TODO Call Ana\n* Ana's birthday\n", words="* Uma mesa para sete\n* Olá, bom dia\n* A person, a friend, a woman\n", house="* Roof\nAna looked at it.\n")

@@ -165,6 +165,7 @@ def slowest(pattern, seed, tries=3):
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", [r"(?:a|an?)+x", r"(?:(?:to|a|the|an?)\s+)*x", r"(?:\.[^\s=]+)+", r"(?:\[\]?[^\]]*\]|[^\[])*/", r"(?:(?:\\.|[^$])*|\$\d)*#"])
 def test_patterns_that_double_their_time_are_found(bad):
     assert any(slowest(re.compile(bad), seed, 8)[0] > 0.3 for seed in range(2))
@@ -178,6 +179,7 @@ def test_no_pattern_doubles_its_time(seed):
     assert not [(where, text) for where, pattern in found for seconds, text in [slowest(pattern, seed)] if seconds > 0.3]
 
 
+@pytest.mark.slow
 def test_no_pattern_that_a_function_puts_together_doubles_its_time():
     found = {(pattern.pattern, pattern.flags): (where, pattern) for where, pattern, _ in put_together() if isinstance(pattern.pattern, str)}
     assert len(found) > 60 and len({where for where, _ in found.values()}) > 25

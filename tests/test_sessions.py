@@ -422,6 +422,7 @@ def test_nor_what_a_command_printed(tmp_path, shows, word):
     assert files != notes, answers
 
 
+@pytest.mark.slow
 async def test_edits_are_taken_back_as_long_as_there_are_any(tmp_path):
     (tmp_path / "memex").mkdir()
     (tmp_path / "memex" / "inbox.org").write_text("* Inbox\n")

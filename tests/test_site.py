@@ -113,6 +113,7 @@ def test_a_page_that_is_drawn_from_the_code_can_be_linked(site):
     assert site.said(["[map](rooms.html) and [names](names.html)"]) == ""
 
 
+@pytest.mark.slow
 def test_the_notebooks_themselves_have_no_fault_that_can_be_seen_without_the_site():
     "The whole check processes every page, which takes a minute; what a page does not say can be read off its notebook, before anything lands."
     spec = importlib.util.spec_from_file_location("site_of_the_project", ROOT / "tools" / "site.py")

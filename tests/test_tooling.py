@@ -323,6 +323,7 @@ def test_one_build_and_plain_nbdev_export_agree_to_the_byte(pair):
     assert git(pair.root, "status", "--porcelain") == "" and (pair.root / "passepartout" / "demo.py").read_bytes() == one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("one", "demo"), ("export",), ("build",)])
 def test_what_was_written_into_a_module_by_hand_is_told_and_kept(pair, capsys, command):
     module = pair.root / "passepartout" / "demo.py"
@@ -358,6 +359,7 @@ def test_a_module_that_lags_behind_its_page_is_drift(pair):
     assert [line for line in pair.tool.check() if "demo.py" in line] == ["passepartout/demo.py is not what nbs/01_demo.ipynb exports"]
 
 
+@pytest.mark.slow
 def test_pages_that_were_changed_are_looked_at_without_the_others(pair):
     pair.run("one", "demo"); pair.run("export"); pair.commit()
     assert [*pair.tool.unlike_twins(), *pair.tool.unexported()] == []
@@ -418,6 +420,7 @@ def test_of_a_long_output_the_part_that_differs_is_told(pair):
     assert stored.startswith("  stored …xxx") and "xxx 6" in stored and now.startswith("  now    …xxx") and "xxx 8" in now
 
 
+@pytest.mark.slow
 def test_a_module_whose_names_are_not_in_the_index_is_told_while_its_page_is_open(pair, capsys):
     pair.run("export")
     pair.run("one", "demo")

@@ -529,6 +529,7 @@ def test_a_long_list_of_what_was_typed_says_what_it_leaves_out():
     assert [entry.key for entry in recalled(lines, "LINE 1")][-1] == "line 1" and recalled(lines[:MOST_RECALLED], "")[-1].key == "line 0"
 
 
+@pytest.mark.slow
 async def test_a_long_answer_is_shown_from_its_beginning_and_what_comes_next_at_the_end(tmp_path):
     given = settings(tmp_path, "", provider_cascade="reflex", permissions="")
     (tmp_path / "notes" / "long.org").write_text("* Long\n" + "".join(f"word {n}\n" for n in range(60)))
@@ -546,6 +547,7 @@ async def test_a_long_answer_is_shown_from_its_beginning_and_what_comes_next_at_
         assert any("thanks" in row for row in rows[-4:]) and any("welcome" in row for row in rows[-4:]), rows
 
 
+@pytest.mark.slow
 async def test_an_answer_that_went_wrong_stands_beside_the_gates_too(tmp_path):
     async with opened(settings(tmp_path, "")) as (app, pilot):
         before = len(app.side.rows("gates").entries)

@@ -185,6 +185,7 @@ def test_a_debugger_may_look_on_after_a_limit_in_a_thread():
     assert subprocess.run([sys.executable, "-c", LOOKED_ON], capture_output=True, text=True, timeout=60).stdout == "seen\n"
 
 
+@pytest.mark.slow
 def test_a_clock_that_rings_at_the_very_end_ends_this_block_or_nothing():
     came, before = [], sys.getswitchinterval()
     def counts(up_to):
