@@ -1,5 +1,5 @@
 "Known values are found in every writing, what looks like a key is found, what is ordinary is not, and none of it reaches model, log or journal"
-import asyncio, base64, binascii, codecs, hashlib, os, random, re, string, time
+import asyncio, base64, binascii, codecs, hashlib, os, random, re, shutil, string, subprocess, time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -622,6 +622,23 @@ def test_the_last_line_of_a_dump_may_be_short(tool, cut):
     "A value whose last letters stand alone on the last line was not found."
     raw = b"x" * (16 - len(VALUE) + cut) + VALUE.encode()
     assert "[secret:T]" in SCANNER.redact("\n".join(DUMPS[tool](raw[n:n + 16] + b"\0" * (len(raw[n:n + 16]) % 2), n) for n in range(0, len(raw), 16)) + "\n")
+
+
+LISTERS = [f"od {at}-t {kind}{wide}" for at in ("", "-A x ", "-A d ") for kind in ("x1", "x2", "x4", "x8", "o1", "o2", "o4", "o8", "u1", "u2", "u4", "u8", "d1", "d2", "d4", "d8", "c", "x1z", "x4z") for wide in ("", " -w32", " -w8")] + \
+          ["xxd", "xxd -b", "xxd -e", "xxd -e -g8", "xxd -e -g2", "xxd -g1", "xxd -c 8", "xxd -c 40 -g 0", "xxd -u", "hexdump", "hexdump -C", "hexdump -b", "hexdump -c", "hexdump -d", "hexdump -o", "hexdump -x"]
+
+
+@pytest.mark.parametrize("lister", thinned(LISTERS, 16))
+def test_in_whatever_digits_a_program_lists_a_file_a_known_value_is_found(lister, tmp_path):
+    "What the programs of this machine print; a line of somebody else's numbers among it changes nothing."
+    if shutil.which(lister.split()[0]) is None: pytest.skip(f"{lister.split()[0]} is not installed")
+    file = tmp_path / "env"
+    for before in range(8):
+        file.write_bytes(b"#" * before + ENV)
+        seen = subprocess.run([*lister.split(), file], capture_output=True, text=True, check=True).stdout
+        for text in (seen, "0000000 ff -1 0123 9\n" + seen + "00000000: 7\n"):
+            redacted = SCANNER.redact(text)
+            assert "[secret:T]" in redacted and len(text) - len(redacted) >= 2 * len(VALUE), (before, text)
 
 
 @pytest.mark.parametrize("tool", DUMPS)
