@@ -113,3 +113,17 @@ def test_the_shell_offers_the_states_of_the_setting(tmp_path, monkeypatch):
     index.refresh(); index.close(); root.close()
     typed = SimpleNamespace(params={"target": ["tell"], "memex": str(tmp_path / "memex")}, parent=None)
     assert tasks_and_states(typed, "") == ["OPEN", "SHUT", "WAITING", "none", "Pohl"]
+
+
+def test_tangle_reads_a_page_as_the_notes_are_read(home):
+    "What is commented out behind a state of the person's own is not written: it was, as if WAITING were a word of the title."
+    page, made = home.memex / "page.org", home.memex / "made.py"
+    page.write_text("* WAITING COMMENT draft\n#+begin_src python :tangle made.py\nraise SystemExit\n#+end_src\n* Rest\n#+begin_src python :tangle made.py\nprint(1)\n#+end_src\n")
+    def written(states=None):
+        made.unlink(missing_ok=True)
+        done = home("tangle", page, env={"PASSEPARTOUT_TODO_KEYWORDS": states} if states else {})
+        assert done.returncode == 0, done.stderr
+        return "raise SystemExit" in made.read_text()
+    assert written() and not written(STATES)
+    page.write_text("#+TODO: WANT | READ\n" + page.read_text())
+    assert written(STATES)
