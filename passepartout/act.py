@@ -6,11 +6,10 @@ Docs: https://example.org/passepartout/act.html.md"""
 
 # %% auto #0
 __all__ = ['dispatch_action', 'run_cleared', 'call_within', 'deliver_answer', 'between_records', 'execute_tool_action',
-           'fault_told', 'Overtaken', 'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool',
-           'seen_from_elsewhere', 'beside', 'carry_out_edits', 'edits_result', 'execute_system_action',
-           'execute_cli_action', 'register_core_actuators', 'may_be_read', 'ask_person', 'act_gate', 'act_once',
-           'redacted', 'approved_hash', 'changed_underway', 'without_form', 'explain_nothing', 'tell',
-           'format_tool_result', 'register_actuator']
+           'fault_told', 'Overtaken', 'run_tool', 'only_reads', 'carry_out_edits', 'edits_result',
+           'execute_system_action', 'execute_cli_action', 'register_core_actuators', 'may_be_read', 'ask_person',
+           'act_gate', 'act_once', 'redacted', 'approved_hash', 'changed_underway', 'without_form', 'explain_nothing',
+           'tell', 'format_tool_result', 'register_actuator']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
@@ -20,6 +19,7 @@ from functools import partial
 from typing import Any, Awaitable, Callable
 
 from .actuators import Actuator, register_actuator, target_of
+from .calls import call_tool, check_guard, seen_from_elsewhere, tell_foreseen, time_allowed
 from .recheck import NotAsShown, ask_again, check_as_shown, check_lasting
 from .conditions import GateError, PassepartoutError
 from .confinement.roots import strayed
@@ -28,7 +28,7 @@ from .edits import EditConflict, EditFailed, FileEdit, apply_edit
 from .journal import JournalError
 from .limits import in_thread, within
 from .messages import (CALL, CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, PLAN, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
-                                   Allowed, ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
+                                   Allowed, ApprovalRequired, Rejected, Signal, freeze, pick)
 from .previews import ForeseenChange, foresee
 from .reason import UNFIT
 from .results import as_feedback, feedback, format_tool_result, label_of, tool_error, tool_output
@@ -135,20 +135,6 @@ def fault_told(error: Exception) -> str:
 class Overtaken(PassepartoutError):
     "A harmless edit found another text than it was made for; nothing was written, and it may be tried again."
 
-# %% ../nbs/17_act.ipynb #02884153
-def check_guard(tool: Tool, args: FrozenDict) -> None:
-    "Ask the guard of `tool` about its arguments. `ToolError`, with its reason, unless it says `True`."
-    if tool.guard is None: return
-    verdict = tool.guard(args)
-    if verdict is True: return
-    if inspect.iscoroutine(verdict): verdict.close()
-    raise ToolError(f"{tool.name} refuses these arguments" + (f": {verdict}" if isinstance(verdict, str) and verdict else "."))
-
-# %% ../nbs/17_act.ipynb #840bfa53
-def time_allowed(agent, tool: Tool) -> float:
-    "Seconds for a call of `tool`: its own, or those of the settings."
-    return tool.timeout or agent.settings.tool_timeout_s
-
 # %% ../nbs/17_act.ipynb #d4f5071d
 async def run_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
     "The result of `tool` for the cleared arguments, with whatever records its effects demand."
@@ -169,65 +155,6 @@ def only_reads(tool: Tool, cleared: Cleared) -> bool:
     "Does this call change nothing: because the tool never does, or because the gates found that these commands do not?"
     return (tool.effects.read_only or bool(tool.commands) and not tool.foreign
             and all(getattr(cleared.resolved.get(name), "reads", False) is True for name in tool.commands))
-
-# %% ../nbs/17_act.ipynb #b8bc853b
-async def call_tool(agent, tool: Tool, cleared: Cleared, signal: Signal, veil: tuple[str, ...] = ()) -> Any:
-    "Call the body in the way its signature asks for, within the time allowed. `veil`: the tags that hide something from who called."
-    by_name, wants_context = tool.style
-    args = cleared.action.payload["args"]
-    extra = {"context": agent.tool_context(tool, cleared, signal)} if wants_context else {}
-    if veil and extra: extra["context"] = replace(extra["context"], services={**extra["context"].services, "veil": veil})
-    positional, named = ((), {**args, **extra} if extra else args) if by_name else ((args,), extra)
-    if tool.inline: return tool.body(*positional, **named)
-    running = tool.body(*positional, **named) if tool.is_async else in_thread(tool.body, *positional, **named)
-    return await within(time_allowed(agent, tool), running, getattr(agent, "files_read", None))
-
-# %% ../nbs/17_act.ipynb #6ed871f4
-async def seen_from_elsewhere(agent, tool: Tool, cleared: Cleared, signal: Signal, veil: tuple[str, ...]) -> Any:
-    "What one of our tools answers when what is under the tags `veil` is not there; the person is told what it says otherwise."
-    again = getattr(tool.body, "two_sided", False) is True or tool.foreseeable
-    try: found = await call_tool(agent, tool, cleared, signal, veil)
-    except PassepartoutError as error:
-        if tool.foreseeable and not label_of(tool, error).private: await _tell_meant(agent, tool, cleared, signal)
-        elif again and not tool.edits: await _tell_whole(agent, tool, cleared, signal)
-        raise
-    if again and not tool.edits: await _tell_whole(agent, tool, cleared, signal, getattr(found, "content", ""))
-    if isinstance(found, ToolResult) and found.aside: beside(agent, signal, found.aside)
-    return found
-
-_MEANT = "(The model is not on this machine, so nothing private was there for it, and nothing was changed. If you meant something private, name it as it is called.)"
-
-def beside(agent, signal: Signal, text: str) -> None:
-    "Tell the person, and nobody else, `text` when the turn is over."
-    if (turn := turn_in(agent, signal)) is not None: turn.asides.append(text)
-
-# %% ../nbs/17_act.ipynb #fc19d493
-async def _tell_whole(agent, tool: Tool, cleared: Cleared, signal: Signal, found: str = "") -> None:
-    "Tell the person what a call finds with what is private, if anything of that is, and it is not what was `found` without."
-    from passepartout.toolbelt.veiled import told_beside
-    try: whole = await call_tool(agent, tool, cleared, signal)
-    except Exception as error:
-        agent.log(f"ACT: {tool.name} could not be called for the person: {type(error).__name__}", private=True)
-        return
-    if isinstance(whole, ToolResult) and whole.label.private and whole.content != found: beside(agent, signal, told_beside(tool.name, whole.content, whole.label.sources))
-
-async def _tell_foreseen(agent, action: Action, signal: Signal) -> None:
-    "The same for an edit that would have been asked about, and comes to nothing."
-    if not veil_over(agent, signal): return
-    turn = turn_in(agent, signal)
-    turn.elsewhere = False                                   # it is the person who looks now
-    try: whole = await foresee(agent, action, signal, agent.now())
-    finally: turn.elsewhere = True
-    if whole is None or whole.failure is not None and not whole.private: return
-    beside(agent, signal, _MEANT if whole.failure is None else f"(The model is not on this machine, so nothing private was there for it. With what is private: {whole.failure.message})")
-
-async def _tell_meant(agent, tool: Tool, cleared: Cleared, signal: Signal) -> None:
-    "Tell the person of an edit that came to nothing whether something private was meant by it. Nothing is written."
-    try: await call_tool(agent, tool, cleared, signal)
-    except PassepartoutError as error:
-        if label_of(tool, error).private: beside(agent, signal, f"(The model is not on this machine, so nothing private was there for it. With what is private: {error.message})")
-    except Exception as error: agent.log(f"ACT: {tool.name} could not be tried for the person: {type(error).__name__}", private=True)
-    else: beside(agent, signal, _MEANT)
 
 # %% ../nbs/17_act.ipynb #498575f9
 async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) -> Any:
@@ -314,7 +241,7 @@ async def ask_person(agent, signal: Signal, verdict: ApprovalRequired) -> Signal
     if foreseen is not None and foreseen.failure is not None and not (tool := agent.tools.get(name)).foreign:
         label = label_of(tool, foreseen.failure)
         if not label.private and may_be_read(agent, foreseen.files, signal):
-            await _tell_foreseen(agent, verdict.action, signal)
+            await tell_foreseen(agent, verdict.action, signal)
             return tool_error(signal, name, foreseen.failure.message, label)
     return await agent.file_flight_plan(signal, verdict, foreseen)
 

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/capture.html.md"""
 
 # %% auto #0
 __all__ = ['UNWANTED', 'OUTSIDE', 'UNITS', 'INBOX', 'CaptureError', 'clean_title', 'clean_body', 'read_repeat', 'say_repeat',
-           'tags_of', 'org_lines', 'markdown_lines', 'bullet_lines', 'word_for', 'check_span', 'line_ending',
-           'new_text', 'append_headline', 'place_of_task', 'after_last_line', 'text_within', 'readable', 'in_encoding',
-           'first_open', 'check_found', 'inbox_among']
+           'tags_of', 'NewEntry', 'org_lines', 'markdown_lines', 'bullet_lines', 'word_for', 'check_span',
+           'line_ending', 'new_text', 'append_headline', 'place_of_task', 'after_last_line', 'text_within', 'readable',
+           'in_encoding', 'first_open', 'check_found', 'inbox_among']
 
 # %% ../nbs/08e_capture.ipynb #69d973f1
 import re
@@ -22,6 +22,7 @@ from .notes import MOST_BYTES, Decoded, NotText, decode, parse_note
 from .org import SETTING, Keywords, Node, Outline
 from .outline.markdown import ARROW, LEVELS, URGENT
 from .outline.timestamps import ENDS, brackets_in, write_mark, write_stamp
+from .tuples import NamedTuple
 
 # %% ../nbs/08e_capture.ipynb #e3db902f
 class CaptureError(PassepartoutError):
@@ -80,41 +81,58 @@ def tags_of(title: str) -> tuple[str, tuple[str, ...]]:
     found = _HASHTAGS.search(title)
     return (title[:found.start()], tuple(dict.fromkeys(found[0].replace("#", " ").split()))) if found and found.start() else (title, ())
 
+# %% ../nbs/08e_capture.ipynb #52c294d5
+class NewEntry(NamedTuple):
+    "A note or a task (`kind`) that is to be written; `repeat` is a repeater such as +1w, `until` the time at which it ends."
+    title: str
+    kind: str = "note"
+    scheduled: date | None = None
+    deadline: date | None = None
+    body: str = ""
+    tags: Sequence[str] = ()
+    repeat: str = ""
+    until: time | None = None
+
+    @property
+    def planned(self) -> list[str]:
+        "The dates, as Org and Logseq write them."
+        return [f"{word}: {write_stamp(day, until=self.until)[:-1]}{self.repeat and ' ' + self.repeat}>"
+                for word, day in (("DEADLINE", self.deadline), ("SCHEDULED", self.scheduled)) if day]
+
+    @property
+    def tagged(self) -> str:
+        "The title with the tags behind it, as Markdown has them."
+        return "".join([self.title, *(f" #{tag}" for tag in self.tags)])
+
 # %% ../nbs/08e_capture.ipynb #fe618090
-def org_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, keyword: str, repeat: str = "",
-              until: time | None = None) -> list[str]:
-    "The lines of a new Org heading; `repeat` is a repeater such as +1w, `until` the time at which it ends."
-    planned = [f"{word}: {write_stamp(day, until=until)[:-1]}{repeat and ' ' + repeat}>"
-               for word, day in (("DEADLINE", deadline), ("SCHEDULED", scheduled)) if day]
-    named, tags = tags_of(title)
-    head = f"* {keyword} {named}" if kind == "task" else f"* {named}"
+def org_lines(entry: NewEntry, keyword: str) -> list[str]:
+    "The lines of a new Org heading, tags of its title included."
+    named, tags = tags_of(entry.title)
+    head = f"* {keyword} {named}" if entry.kind == "task" else f"* {named}"
     if tags: head += f" :{':'.join(tags)}:"
-    return [head, *([" ".join(planned)] if planned else []), *clean_body(body, "org")]
+    return [head, *filter(None, [" ".join(entry.planned)]), *clean_body(entry.body, "org")]
 
 # %% ../nbs/08e_capture.ipynb #e65a4f28
-def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, level: int,
-                   repeat: str = "", word: str | None = None, bracket: str = "") -> list[str]:
+def markdown_lines(entry: NewEntry, level: int, word: str | None = None, bracket: str = "") -> list[str]:
     "The lines of a new Markdown task or section; `word` makes it a bullet, as in Logseq: the keyword of a task, empty for a note. `bracket` opens its fields, where it has those and no signs."
-    every = say_repeat(repeat)
-    if every: every = f" {bracket}repeat:: {every}{ENDS[bracket]}" if bracket else f" 🔁 {every}"
-    given = [(kind, day) for kind, day in (("scheduled", scheduled), ("deadline", deadline)) if day]
+    if word is not None: return bullet_lines(entry, word)
+    title, lines = entry.tagged, clean_body(entry.body, "markdown")
+    if every := say_repeat(entry.repeat): every = f" {bracket}repeat:: {every}{ENDS[bracket]}" if bracket else f" 🔁 {every}"
+    given = [(kind, day) for kind, day in (("scheduled", entry.scheduled), ("deadline", entry.deadline)) if day]
     clock = lambda day: f"{day:%H:%M} " if isinstance(day, datetime) else ""            # in front, where the plug-in reads past it
     dates = "".join(f" {clock(day)}{write_mark(kind, day, bracket)}" for kind, day in sorted(given, key=lambda each: not clock(each[1])))
     dates = dates + every if any(clock(day) for _, day in given) else every + dates
-    lines = clean_body(body, "markdown")
     if bracket and (arrow := ARROW.search(title)):
-        level = next(word for word, letter in LEVELS.items() if letter == URGENT[arrow["arrow"]] and word[-3:] != "est")
-        title, dates = " ".join(ARROW.sub("", title).split()), f"{dates} {bracket}priority:: {level}{ENDS[bracket]}"
-    if word is not None: return bullet_lines(title, scheduled, deadline, lines, word, repeat)
-    if kind == "task": return [f"- [ ] {title}{dates}", *("  " + line if line else "" for line in lines)]
+        urgency = next(word for word, letter in LEVELS.items() if letter == URGENT[arrow["arrow"]] and word[-3:] != "est")
+        title, dates = " ".join(ARROW.sub("", title).split()), f"{dates} {bracket}priority:: {urgency}{ENDS[bracket]}"
+    if entry.kind == "task": return [f"- [ ] {title}{dates}", *("  " + line if line else "" for line in lines)]
     return [f"{'#' * level} {title}{dates}", *([""] + lines if lines else [])]
 
 # %% ../nbs/08e_capture.ipynb #f424c218
-def bullet_lines(title: str, scheduled: date | None, deadline: date | None, body: Sequence[str], word: str, repeat: str = "") -> list[str]:
+def bullet_lines(entry: NewEntry, word: str) -> list[str]:
     "The lines of a new task or note in a page of Logseq: a keyword after the dash or none, dates below as in Org."
-    planned = [f"{name}: {write_stamp(day)[:-1]}{repeat and ' ' + repeat}>"
-               for name, day in (("DEADLINE", deadline), ("SCHEDULED", scheduled)) if day]
-    return [f"- {word} {title}" if word else f"- {title}", *("  " + line if line else "" for line in (*planned, *body))]
+    head = f"- {word} {entry.tagged}" if word else f"- {entry.tagged}"
+    return [head, *("  " + line if line else "" for line in (*entry.planned, *clean_body(entry.body, "markdown")))]
 
 # %% ../nbs/08e_capture.ipynb #8a71ce01
 def word_for(outline: Outline, kind: str) -> str | None:
@@ -158,16 +176,15 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     if repeat and not read_repeat(repeat): raise CaptureError(f"A repeater looks like +1w, +2d or .+1m, not {repeat!r}.")
     if repeat and not (kind == "task" and (scheduled or deadline)): raise CaptureError("Only a task with a date repeats; a note does not, nor a task without one.")
     if until: check_span(scheduled or deadline, until, file)
-    title, seen = clean_title(title), readable(data, file)
+    entry, seen = NewEntry(clean_title(title), kind, scheduled, deadline, body, repeat=repeat, until=until), readable(data, file)
     outline = parse_note(seen.text, file, default=default)
     at, rest = len(outline.text), b""
     if outline.format == "org":
-        added = new_text(outline, org_lines(title, kind, scheduled, deadline, body, first_open(outline), repeat, until), False)
+        added = new_text(outline, org_lines(entry, first_open(outline)), False)
     else:
         tops = sum(n.level == 1 for n in outline.nodes if n.kind == "heading")
         word = word_for(outline, kind)
-        lines = markdown_lines(title, kind, scheduled, deadline, body, 1 if tops > 1 else 2, repeat, word,
-                               brackets_in(outline.text) if kind == "task" and word is None else "")
+        lines = markdown_lines(entry, 1 if tops > 1 else 2, word, brackets_in(outline.text) if kind == "task" else "")
         last = outline.nodes[-1]
         joins = kind == "task" and last.kind == "task" and not outline.text[last.start:last.start + 200].lstrip().startswith(">")
         added = new_text(outline, lines, word is None and not joins)

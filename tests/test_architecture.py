@@ -30,7 +30,7 @@ ROOMS = """
     cascade.breaker cascade.prices cascade.purse cascade.meter cascade.selector cascade.suppliers cascade.showing cascade.askone backends reflex.dates reflex.spans reflex.whens reflex.repetitions reflex.germandays reflex.german reflex.often reflex.misplaced reflex.doubts reflex.plannedlines reflex.captures reflex.reminders reflex.command reflex.datecommands reflex.commands reflex.lookups reflex.linedates reflex.filenames reflex.statecalls reflex.datecalls reflex.editcalls reflex.edits reflex.references reflex.reading reflex.agendas reflex.searches reflex.tasklists reflex.questions reflex.journals reflex.sequences reflex.asides reflex.answers reflex.counts reflex.offers reflex.birthdays reflex.hours reflex.files reflex.scopes reflex.tables reflex.replies reflex.undoing reflex.reasons reflex.lists reflex.guesses reflex.wishes reflex.paraphrases reflex.passed reflex.sentences reflex.pastes reflex.followups reflex.grammar providers.reflex providers.proposals providers.dialect providers.failures providers.ahead providers.wire providers.* providers.gguf providers.catalogue
     provenance echoes flow typed
     perceive agreement modelanswer modelprompt
-    claims reason lookonly previews lookalikes uncovering recheck actuators results
+    claims reason lookonly previews lookalikes uncovering recheck actuators results calls
     act exchanges pastturns turns prompts drafts consent.approvals consent.sayings consent.grants consent.endorsements undo sessions services consent.asks consent.attestations plans.planstate plans.planworld plans.planlook plans.planturns plans.plandesk retention archive health skillfiles.skilltalk skillfiles.skillmemory skillfiles.skillfolders skillfiles.skillbook skillfiles.skillwatch skillfiles.skilltools
     loop
     gates.*
@@ -534,3 +534,26 @@ def test_nobody_has_to_scroll_sideways_to_read_code():
             for line in range(first, last + 1) if not begun else (): spared[line] += right - left if first == last else 10_000
         wide += [f"{path.relative_to(ROOT)}:{number}" for number, line in enumerate(text.splitlines(), 1) if len(line) - spared[number] > 170]
     assert not wide, "fold these lines: " + ", ".join(wide)
+
+
+# Pages that can be read ---------------------------------------------------------------------------------------------
+
+ONE_FILE = {"shell/inside"}             # runs as a file of its own within the sandbox, which is shown nothing else of the project; its page says so
+
+
+def told_code():
+    "Name, lines: every cell that a page exports, as its text twin has it."
+    for path in sorted((ROOT / "nbs" / "_md").rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        for cell in re.findall(r"^```python\n(#\| ?exports?\b.*?)\n```$", text, re.M | re.S):
+            yield path.relative_to(ROOT / "nbs" / "_md").with_suffix("").as_posix(), cell.count("\n") + 1
+
+
+def test_a_page_and_a_cell_end_before_their_reader_does():
+    "A page that exports more than 350 lines is two rooms, and a cell of more than 45 lines does more than the paragraph before it says."
+    cells = list(told_code())
+    pages = Counter()
+    for name, lines in cells: pages[name] += lines
+    assert len(pages) > 400
+    assert {name: lines for name, lines in pages.items() if lines > 350 and name not in ONE_FILE} == {}
+    assert [cell for cell in cells if cell[1] > 45] == []

@@ -1,5 +1,9 @@
 "States of tasks that the settings name: one reading of the notes in the index, in lists, in edits, in requests and for the doctor; a file keeps the last word."
 import asyncio
+import os
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -113,3 +117,41 @@ def test_the_shell_offers_the_states_of_the_setting(tmp_path, monkeypatch):
     index.refresh(); index.close(); root.close()
     typed = SimpleNamespace(params={"target": ["tell"], "memex": str(tmp_path / "memex")}, parent=None)
     assert tasks_and_states(typed, "") == ["OPEN", "SHUT", "WAITING", "none", "Pohl"]
+
+
+def test_tangle_reads_a_page_as_the_notes_are_read(home):
+    "What is commented out behind a state of the person's own is not written: it was, as if WAITING were a word of the title."
+    page, made = home.memex / "page.org", home.memex / "made.py"
+    page.write_text("* WAITING COMMENT draft\n#+begin_src python :tangle made.py\nraise SystemExit\n#+end_src\n* Rest\n#+begin_src python :tangle made.py\nprint(1)\n#+end_src\n")
+    def written(states=None):
+        made.unlink(missing_ok=True)
+        done = home("tangle", page, env={"PASSEPARTOUT_TODO_KEYWORDS": states} if states else {})
+        assert done.returncode == 0, done.stderr
+        return "raise SystemExit" in made.read_text()
+    assert written() and not written(STATES)
+    page.write_text("#+TODO: WANT | READ\n" + page.read_text())
+    assert written(STATES)
+
+
+OTHER_PROCESS = "import sys; from pathlib import Path; from passepartout.indexing.indexfile import open_database; held = open_database(Path(sys.argv[1])); print('open', flush=True); sys.stdin.read()"
+
+
+def test_an_index_that_no_setting_uses_any_more_goes_and_one_in_use_stays(tmp_path):
+    "The notes are in it, and whoever changed the setting years ago has deleted some of them since."
+    from passepartout.indexing.indexfile import open_database
+    for states in (None, STATES, "OPEN | SHUT", "A | B"): play(tmp_path, states, "find todo:WAITING")
+    places = {states: load_settings({"memex_dir": tmp_path / "memex", "cache_dir": tmp_path / "cache", "todo_keywords": states}, environ={"HOME": str(tmp_path)}).index_path
+              for states in ("TODO | DONE", STATES, "OPEN | SHUT", "A | B")}
+    mine, held, left, fresh = places.values()
+    (elsewhere := mine.with_name("index-of-mine.sqlite")).write_text("somebody else's"); (log := left.with_name(f"{left.name}-wal")).write_bytes(b"")
+    long_ago = time.time() - 31 * 86_400
+    for path in (mine, held, left, elsewhere): os.utime(path, (long_ago, long_ago))
+    with subprocess.Popen([sys.executable, "-c", OTHER_PROCESS, str(held)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "open\n"
+        os.utime(held, (long_ago, long_ago))
+        for _ in range(2): open_database(mine)[0].close()
+        assert [path.exists() for path in (mine, held, left, log, fresh, elsewhere)] == [True, True, False, False, True, True]
+        other.stdin.close()
+    os.utime(held, (long_ago, long_ago)); open_database(mine)[0].close()
+    assert not held.exists() and time.time() - mine.stat().st_mtime < 60
+    assert "Pohl" in play(tmp_path, STATES, "find todo:WAITING")[0][0]

@@ -1,5 +1,5 @@
 "tools/nb.py keeps notebooks and their text twins in step: whichever side was edited, in a throw-away git repository"
-import importlib.util, json, os, shutil, subprocess, sys
+import importlib.util, io, json, os, shutil, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -442,6 +442,22 @@ def test_a_failing_cell_is_reported_and_keeps_the_old_outputs(pair):
     line = pair.twin.read_text().splitlines().index("double()") + 1
     assert f"nbs/_md/01_demo.md, line {line}.\nThe page says there: So it does:\n" in said       # the file that people edit, not only a cell's number, and what does not hold there
     assert not list(pair.root.rglob("*.ipynb.*")), "no half-written file is left"
+
+
+@pytest.mark.slow
+def test_of_what_nbdev_test_says_the_broken_promise_is_told(pair, monkeypatch, capsys):
+    "It prints the cell and the assertion. Which promise that was stands above the cell, and who reads a log has no page beside it."
+    pair.edit_twin("double(21)\n```", "kept = double(21)\n```\n\n```python\nassert kept == 43\n```")
+    pair.run("sync"); capsys.readouterr()
+    done = subprocess.run([Path(sys.executable).with_name("nbdev_test")], cwd=pair.root, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(pair.root)})
+    assert done.returncode == 1 and "So it does" not in done.stdout + done.stderr
+    monkeypatch.setattr(sys, "stdin", io.StringIO(done.stdout + done.stderr))
+    pair.run("promises")
+    line = pair.twin.read_text().splitlines().index("assert kept == 43") + 1
+    assert capsys.readouterr().out == f"nbs/01_demo.ipynb failed, nbs/_md/01_demo.md, line {line}.\nThe page says there: So it does:\n"
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Success.\n"))
+    pair.run("promises")
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@
     python tools/nb.py export       write passepartout/ from the notebooks
     python tools/nb.py check        compare without writing; exit 1 and say what to run when something drifted
     python tools/nb.py outputs [NAME]  run every notebook, or these, and compare what it prints with what is stored
+    nbdev_test 2>&1 | python tools/nb.py promises     say of each page that fails which sentence of it does not hold, and where it stands
 
 `--from twin` or `--from nb` (with `one` and `sync`) says which side wins when the tool cannot know.
 
@@ -478,9 +479,15 @@ def place_in_twin(nb: Path, said: str) -> str:
     except (OSError, ValueError, LookupError, TypeError): return ""
     before, found, _ = twin.read_text(encoding="utf-8").partition(f"```python\n{source}\n```") if twin.exists() else ("", "", "")
     if not found: return ""
-    above = before.rstrip().rpartition("\n\n")[2].replace("\n", " ")
+    above = re.sub(r"^```.*?^```$", "", before, flags=re.M | re.S).rstrip().rpartition("\n\n")[2].replace("\n", " ")         # of the cells between, none says why
     sentence = "" if above.startswith(("#", "`", "|")) else f".\nThe page says there: {above}"
     return f", {shown(twin)}, line {before.count(chr(10)) + 1 + int(line[1] if line else 1)}{sentence}"
+
+
+def broken_promises(said: str):
+    "Of what `nbdev_test` said: for each page that failed, where in the text that is, and the sentence that does not hold."
+    for page, part in dict(re.findall(r"^\w+ in ([^\n]+\.ipynb):\n=+\n(.*?)(?=^\w+ in [^\n]+\.ipynb:\n=|\Z)", said, re.M | re.S)).items():
+        if NBS in (nb := Path(page)).parents: yield f"{shown(nb)} failed{place_in_twin(nb, part)}"
 
 
 def run_all(notebooks) -> list:
@@ -678,11 +685,13 @@ def main(*args):
         winner, args = (args[at + 1:at + 2] or ("",))[0], args[:at] + args[at + 2:]
         if winner not in ("nb", "twin"): raise Drift("--from takes nb or twin")
     verb, *names = args or ("",)
-    if verb not in ("one", "build", "sync", "export", "check", "outputs") or verb == "one" and not names: raise Drift(__doc__)
+    if verb not in ("one", "build", "sync", "export", "check", "outputs", "promises") or verb == "one" and not names: raise Drift(__doc__)
     if names and verb not in ("one", "sync", "outputs"): raise Drift(f"{verb} is for all pages at once, and takes no name. For one page: python tools/nb.py one {names[0]}")
     pairs = [pick(name) for name in names] if names else notebooks()
     if winner and not names: raise Drift("--from needs the names of the notebooks it is for")
-    if verb == "one":
+    if verb == "promises":
+        for line in broken_promises(sys.stdin.read()): print(line)
+    elif verb == "one":
         for nb, twin in pairs: sync(nb, twin, winner)
         modules = [module for nb, _ in pairs for module in export(nb)]
         copy_settings()

@@ -7,8 +7,9 @@ Docs: https://example.org/passepartout/indexing/finding.html.md"""
 # %% auto #0
 __all__ = ['UPWARD', 'ALL_UPWARD', 'COLUMNS', 'EXPRESSION', 'GROUPS', 'lineage', 'lineages', 'own_tags', 'note_text', 'best_line',
            'make_hits', 'is_org', 'find_indexed', 'make_found', 'private_sections', 'read_private', 'apart', 'why_not',
-           'undated', 'nearest', 'agenda_indexed', 'items_of', 'date_rows', 'full_item', 'broken_indexed', 'tags_at',
-           'tags_indexed', 'open_indexed', 'open_lineage', 'open_facts', 'project_row', 'IndexedNotes', 'serves']
+           'undated', 'nearest', 'agenda_indexed', 'items_of', 'date_rows', 'full_item', 'below', 'broken_indexed',
+           'tags_at', 'tags_indexed', 'open_indexed', 'open_lineage', 'open_facts', 'project_row', 'IndexedNotes',
+           'serves']
 
 # %% ../../nbs/indexing/08j_finding.ipynb #560055d3
 import json
@@ -253,12 +254,17 @@ def full_item(item: AgendaItem, above: Sequence[tuple[str, str]]) -> AgendaItem:
     title = item.title or first_title((title for title, _ in reversed(above)), item.file)
     return item._replace(title=title, tags=own_tags(above), path=tuple([plain_text(t) for t, _ in above[1:None if item.title else -1]]))
 
+# %% ../../nbs/indexing/08j_finding.ipynb #ad19d7d9
+def below(folder: str, file: str) -> bool:
+    "Whether a file lies in a folder of the memex, or is what is called so."
+    return folder in (".", "") or file == folder or file.startswith(folder + "/")
+
 # %% ../../nbs/indexing/08j_finding.ipynb #ea1a7341
 def broken_indexed(index: Index, folder: str = ".", programs: bool = False) -> list[tuple[str, int, str]]:
     "(file, line, text) of dates that no calendar has, or of those that are programs."
     rows = index.guarded(lambda: index.db.execute("SELECT f.path, b.line, b.text FROM broken b JOIN file f ON f.id = b.file WHERE "
                                                   "b.program = ? ORDER BY f.path, b.line", (int(programs),)).fetchall())
-    return [row for row in rows if folder in (".", "") or row[0] == folder or row[0].startswith(folder + "/")]
+    return [row for row in rows if below(folder, row[0])]
 
 # %% ../../nbs/indexing/08j_finding.ipynb #7fcb6a44
 def tags_at(index: Index, file: str, line: int) -> tuple[str, ...]:
@@ -357,10 +363,8 @@ class IndexedNotes:
 
     def report(self) -> str:
         "What was left out or is in doubt."
-        inside = lambda remarks: tuple([r for r in remarks if self.folder in (".", "") or r.file == self.folder
-                                        or r.file.startswith(self.folder + "/")])
-        left, doubtful = self.index.remarks()
-        return Notes((), inside(left), inside(doubtful), self.index.cut).report()
+        left, doubtful = [tuple([each for each in remarks if below(self.folder, each.file)]) for remarks in self.index.remarks()]
+        return Notes((), left, doubtful, self.index.cut).report()
 
 # %% ../../nbs/indexing/08j_finding.ipynb #59280fae
 def serves(index: Index | None, folder: OpenedPath) -> bool:

@@ -6,20 +6,22 @@ Docs: https://example.org/passepartout/indexing/indexfile.html.md"""
 
 # %% auto #0
 __all__ = ['VERSION', 'SCHEMA', 'IndexFailed', 'connect', 'open_database', 'alone', 'which_file', 'prepare_tables',
-           'remove_database', 'lost', 'sentence', 'place_of', 'fault_sentence']
+           'remove_database', 'clear_unused', 'is_open', 'lost', 'sentence', 'place_of', 'fault_sentence']
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #c87a8226
 import fcntl
 import os
 import sqlite3
+import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from .. import __version__
 from ..conditions import PassepartoutError
 from ..databases import check_beside, not_only_ours
+from ..lazy import Regex
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
 VERSION = 34
@@ -89,6 +91,7 @@ def open_database(path: Path | None, bad: tuple[int, int] | None = None) -> tupl
                 try:
                     db = connect(path)
                     prepare_tables(db)
+                    if path is not None: clear_unused(path)
                     return db, which_file(path)
                 except sqlite3.Error as error:
                     if db is not None: db.close()
@@ -137,6 +140,27 @@ def remove_database(path: Path | None) -> None:
     "Delete the file and what belongs to it, the log first: without its log the file is at worst an old one, and the log of another file would spoil a new one."
     for suffix in ("-wal", "-shm", "") if path is not None else ():
         Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #d481f8ca
+_KEPT_S, _DAY_S, _NAMED_SO = 30 * 86_400, 86_400, Regex(r"index(?:-[0-9a-f]{8})?\.sqlite")
+
+def clear_unused(path: Path) -> None:
+    "Note that the index at `path` was opened today, and delete those beside it that nobody uses any more. The folder has to be ours `alone`."
+    for each in path.parent.iterdir():
+        with suppress(OSError):
+            if not _NAMED_SO.fullmatch(each.name) or (unused := time.time() - each.stat().st_mtime) < _DAY_S: continue
+            if each.name == path.name: os.utime(each)
+            elif unused > _KEPT_S and not is_open(each): remove_database(each)
+
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #5c1f9c02
+def is_open(path: Path) -> bool:
+    "Whether somebody, in this process or another, has the database open. `OSError` when what lies beside it is not its own."
+    check_beside(path)
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as db:
+        try: db.execute("PRAGMA locking_mode = EXCLUSIVE").execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError: return True
+        except sqlite3.DatabaseError: pass            # damaged, or none at all
+    return False
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #d9068c24
 def lost(error: sqlite3.Error) -> bool:

@@ -15,7 +15,7 @@ from datetime import date
 from typing import Sequence
 
 from .bullets import PAGE, first_word
-from ..capture import clean_body, line_ending, markdown_lines, org_lines, word_for
+from ..capture import NewEntry, bullet_lines, clean_body, line_ending, markdown_lines, org_lines, word_for
 from ..lazy import Regex
 from ..org import Node, Outline
 from .rewrite import RewriteError, check_org_tags, ending_at, facts, line_span, one_line, replaced, reread
@@ -73,25 +73,24 @@ def insert_headline(outline: Outline, node: Node, title: str, *, kind: str = "no
     if not title: raise RewriteError("A heading needs a title; nothing was changed.")
     if kind not in ("note", "task"): raise RewriteError(f"A new entry is a note or a task, not {kind!r}.")
     body_lines(body, outline.format)
-    if outline.format == "markdown": return insert_markdown(outline, node, title, kind, scheduled, deadline, body, tags, first)
-    return insert_org(outline, node, title, kind, keyword, scheduled, deadline, body, tags, first)
+    entry = NewEntry(title, kind, scheduled, deadline, body, tags)
+    return insert_markdown(outline, node, entry, first) if outline.format == "markdown" else insert_org(outline, node, entry, keyword, first)
 
 # %% ../../nbs/outline/08fca_insertions.ipynb #a401c1bc
-def insert_org(outline: Outline, node: Node, title: str, kind: str, keyword: str | None, scheduled, deadline, body: str,
-               tags: Sequence[str], first: bool) -> str:
+def insert_org(outline: Outline, node: Node, entry: NewEntry, keyword: str | None, first: bool) -> str:
     "The text with a new Org heading below `node`, a heading or the file. Raises `RewriteError`."
     if keyword is not None and keyword not in outline.keywords.states:
         raise RewriteError(no_such_state(outline, keyword))
-    if keyword is None and kind == "task": keyword = (outline.keywords.open or outline.keywords.done or ("TODO",))[0]
-    check_org_tags(tags)
-    lines = org_lines(title, "task" if keyword else "note", scheduled, deadline, body, keyword or "")
-    lines[0] = "*" * node.level + lines[0] + (f" :{':'.join(tags)}:" if tags else "")
+    if keyword is None and entry.kind == "task": keyword = (outline.keywords.open or outline.keywords.done or ("TODO",))[0]
+    check_org_tags(entry.tags)
+    lines = org_lines(entry._replace(kind="task" if keyword else "note"), keyword or "")
+    lines[0] = "*" * node.level + lines[0] + (f" :{':'.join(entry.tags)}:" if entry.tags else "")
     place = node.index + 1 if first else node.after
     at = outline.nodes[place].start if first and place < node.after else node.end
     end = line_ending(outline.text[:at]) if at else line_ending(outline.text)
     after = grown(outline, replaced(outline.text, [inserted(outline, at, "".join(line + end for line in lines), end)]), place, node.index)
     new = after.nodes[place]
-    if (new.title, new.keyword, new.tags) != (title, keyword, tuple(tags)):
+    if (new.title, new.keyword, new.tags) != (entry.title, keyword, tuple(entry.tags)):
         raise RewriteError(f"In {outline.file} this title would be read as {new.keyword or ''} {new.title!r}; begin it with another word. "
                            "Nothing was changed.")
     return after.text
@@ -134,9 +133,9 @@ def beside(outline: Outline, node: Node, first: bool) -> str:
     return MARGIN.match(outline.text, tasks[0 if first else -1].start)[0] if tasks else ""
 
 # %% ../../nbs/outline/08fca_insertions.ipynb #24c8c6b8
-def insert_bullet(outline: Outline, title: str, scheduled, deadline, body: str, tags: Sequence[str], first: bool) -> str:
+def insert_bullet(outline: Outline, entry: NewEntry, first: bool) -> str:
     "The text with a new bullet without a keyword, at the end of the page or at its beginning. Raises `RewriteError`."
-    lines = markdown_lines("".join([title, *(f" #{tag}" for tag in tags)]), "note", scheduled, deadline, body, 1, word="")
+    lines = bullet_lines(entry, "")
     start = outline.nodes[0].body_start
     at = PAGE.match(outline.text, start).end() if first and PAGE.match(outline.text, start) else start if first else len(outline.text)
     end = line_ending(outline.text)
@@ -148,19 +147,17 @@ def insert_bullet(outline: Outline, title: str, scheduled, deadline, body: str, 
     return after
 
 # %% ../../nbs/outline/08fca_insertions.ipynb #040123a7
-def insert_markdown(outline: Outline, node: Node, title: str, kind: str, scheduled, deadline, body: str, tags: Sequence[str],
-                    first: bool) -> str:
+def insert_markdown(outline: Outline, node: Node, entry: NewEntry, first: bool) -> str:
     "The text with a new section or task below `node`, a heading or the file. Raises `RewriteError`."
-    if node.kind == "task" and kind == "task": return insert_subtask(outline, node, title, scheduled, deadline, body, tags, first)
+    if node.kind == "task" and entry.kind == "task": return insert_subtask(outline, node, entry, first)
     if node.kind == "task":
         raise RewriteError("A note goes below a heading or into a file, not below a task; nothing was changed. Name the heading above it.")
-    level = node.level + 1
+    level, kind = node.level + 1, entry.kind
     if kind == "note" and level > 6:
         raise RewriteError("Markdown has six levels of headings, and this would be the seventh; nothing was changed. Put it below a heading further up.")
     word = word_for(outline, kind)
-    if word == "" and node.kind == "file": return insert_bullet(outline, title, scheduled, deadline, body, tags, first)
-    lines = markdown_lines("".join([title, *(f" #{tag}" for tag in tags)]), kind, scheduled, deadline, body, level, word=word,
-                           bracket=brackets_in(outline.text) if kind == "task" else "")
+    if word == "" and node.kind == "file": return insert_bullet(outline, entry, first)
+    lines = markdown_lines(entry, level, word, brackets_in(outline.text) if kind == "task" else "")
     place, at, joins = markdown_place(outline, node, kind, first)
     if kind == "task": lines = [(beside(outline, node, first) + line).rstrip() for line in lines]
     end, before = line_ending(outline.text), outline.text[:at]
@@ -169,7 +166,7 @@ def insert_markdown(outline: Outline, node: Node, title: str, kind: str, schedul
     if kind == "note" and (rest := outline.text[at:at + 2]) and rest[0] not in "\r\n": text += end
     after = grown(outline, replaced(outline.text, [inserted(outline, at, text, end)]), place, node.index)
     new = after.nodes[place]
-    if new.title != " ".join(title.split()) or new.kind != ("task" if kind == "task" else "heading"):
+    if new.title != " ".join(entry.title.split()) or new.kind != ("task" if kind == "task" else "heading"):
         raise RewriteError(f"In {outline.file} this title would be read as {new.title!r}; say it differently. Nothing was changed.")
     return after.text
 
@@ -177,14 +174,14 @@ def insert_markdown(outline: Outline, node: Node, title: str, kind: str, schedul
 LEADS = Regex(r"[ \t>]*")
 MARKED = Regex(r"[ \t>]*((?:[-*+]|\d{1,9}[.)])[ \t]+)")
 
-def insert_subtask(outline: Outline, node: Node, title: str, scheduled, deadline, body: str, tags: Sequence[str], first: bool) -> str:
+def insert_subtask(outline: Outline, node: Node, entry: NewEntry, first: bool) -> str:
     "The text with a new task below the Markdown task `node`, last of those or `first`. Raises `RewriteError`."
     text, end, word = outline.text, ending_at(outline, node.start), first_word(outline.text) if is_bullet(outline, node) else None
     kids = [n for n in outline.nodes[node.index + 1:node.after] if n.parent == node.index]
     deeper = "\t" if word or re.search(r"^[ >]*\t+[-*+]", text, re.M) else " " * len(MARKED.match(text, node.start)[1])
     lead = LEADS.match(text, kids[0].start)[0] if kids else LEADS.match(text, node.start)[0] + deeper
-    lines = markdown_lines("".join([title, *(f" #{tag}" for tag in tags)]), "task", scheduled, deadline, body, 1, word=word, bracket=brackets_in(text))
+    lines = markdown_lines(entry, 1, word, brackets_in(text))
     place, at = (kids[0].index, kids[0].start) if kids and first else (node.after, line_span(text, node.start + len(text[node.start:node.end].rstrip()) - 1)[1])
     after = grown(outline, replaced(text, [inserted(outline, at, "".join((lead + line).rstrip() + end for line in lines), end)]), place, node.index)
-    if after.nodes[place].title != " ".join(title.split()): raise RewriteError(f"In {outline.file} this title would be read as {after.nodes[place].title!r}; say it differently. Nothing was changed.")
+    if after.nodes[place].title != " ".join(entry.title.split()): raise RewriteError(f"In {outline.file} this title would be read as {after.nodes[place].title!r}; say it differently. Nothing was changed.")
     return after.text

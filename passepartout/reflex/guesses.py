@@ -135,30 +135,39 @@ def dated_task(request: Request) -> str | None:
     if not _TOLD_OF_ONESELF.match(line) and (few := on_each_day(line, weekly=False)): return few
     letter, bare = take_priority(" ".join(words))
     if letter and any(repeated_parts(bare, request.today)[2:]): return f"todo {' '.join(words)}"
+    if (task := _led_by_a_day(words, request.text, request.today)) is not None: return task or None
+    return _with_a_day(words, line, named, request.today)
+
+# %% ../../nbs/reflex/guesses.ipynb #bf772bc7
+def _led_by_a_day(words: list[str], text: str, today: date) -> str | None:
     for size in range(min(6, len(words) - 1), 0, -1):
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
-        if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
-            if _NO_TITLE.fullmatch(" ".join(words[size:])): return None          # every evening as well
-            if words[size].lower() in _GOES_ON: return None          # every 2nd tuesday of the month, from monday to friday
-            if (cut := later_task(" ".join(words[size:]), request.today)) and not set(request.text) & set('"“”;'):
-                return "; ".join(f"todo: {part}" for part in (f"{cut[0]} {head}", *(each_task(cut[1], request.today) or cut[1:])))
+        if said and (read_repeat(said, today) or read_when(said, today) or read_when(("on", *said), today)):
+            if _NO_TITLE.fullmatch(" ".join(words[size:])): return ""          # every evening as well
+            if words[size].lower() in _GOES_ON: return ""          # every 2nd tuesday of the month, from monday to friday
+            if (cut := later_task(" ".join(words[size:]), today)) and not set(text) & set('"“”;'):
+                return "; ".join(f"todo: {part}" for part in (f"{cut[0]} {head}", *(each_task(cut[1], today) or cut[1:])))
             return f"todo {_REMINDED.sub('', ' '.join(words[size:]))} {head}"
     for size in (3, 2) if words[0].lower() in ("in", "next", "this", "im", "nächste", "nächsten", "mid", "early", "late") else ():            # in march sow tomatoes
         turned = f"{' '.join(words[size:])} {' '.join(words[:size])}"
-        if len(words) > size and words[size].lower() not in _GOES_ON and not STATEMENT.search(turned) and str(doubt(turned, None, request.today)).startswith("Which day do you mean"): return f"todo {turned}"
+        if len(words) > size and words[size].lower() not in _GOES_ON and not STATEMENT.search(turned) and str(doubt(turned, None, today)).startswith("Which day do you mean"): return f"todo {turned}"
+    return None
+
+# %% ../../nbs/reflex/guesses.ipynb #5df54f9f
+def _with_a_day(words: list[str], line: str, named: bool, today: date) -> str | None:
     if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
         words[-2:] = ["at", *words[-2:]]
-    if not _TOLD_OF_ONESELF.match(line) and not STATEMENT.search(line) and str(doubt(line, None, request.today)).startswith("Which day do you mean"): return f"todo {line}"
-    title, _, when, repeat = repeated_parts(" ".join(words), request.today)
+    if not _TOLD_OF_ONESELF.match(line) and not STATEMENT.search(line) and str(doubt(line, None, today)).startswith("Which day do you mean"): return f"todo {line}"
+    title, _, when, repeat = repeated_parts(" ".join(words), today)
     if (said := _IS_ON.match(" ".join(words))) and title == said[0].strip(): return f"todo {said[1]} {' '.join(words)[said.end():]}"
     if title and (STATEMENT.search(title) or _NO_TITLE.fullmatch(title)): return None
-    if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, request.today) else None
+    if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, today) else None
     for at in range(len(words) - 1, 1, -1):                       # meeting with Opitz monday 9-10:30 in room 204
-        title, when = split_when(" ".join(words[:at]), request.today) if named or words[at].lower() in _WHERE else ("", None)
+        title, when = split_when(" ".join(words[:at]), today) if named or words[at].lower() in _WHERE else ("", None)
         if title and when: return f"todo {title} {' '.join(words[at:])} {' '.join(words[:at])[len(title):].strip()}"
-    title, when = split_when(f"{' '.join(words)} today", request.today)
-    return f"todo {' '.join(words)} today" if title and when and when.clock and not STATEMENT.search(title) and not doubt(title, when, request.today) else None
+    title, when = split_when(f"{' '.join(words)} today", today)
+    return f"todo {' '.join(words)} today" if title and when and when.clock and not STATEMENT.search(title) and not doubt(title, when, today) else None
 
 # %% ../../nbs/reflex/guesses.ipynb #c19ed884
 _TOLD_OF_ONESELF = Regex(r"(?:(?:today|tonight|yesterday|this\s+\w+),?\s+)?(?:i|we|he|she|they)(?:['’](?:m|re|s|ve|d)\b|\s+(?:am|are|is|was|were|have|had|has|did|feel|felt|ran|met|saw|went|ate|slept|swam|drove|spent|got|found|made|took|bought|spoke|talked|had|\w{2,}ed)\b)(?!\s+(?:to|going|meeting|seeing|got\s+to)\b)"

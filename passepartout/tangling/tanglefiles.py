@@ -19,7 +19,7 @@ from ..databases import read_up_to, replace_file
 from .headerargs import TangleError
 from ..notes import MOST_BYTES, NotText, decode, parse_note
 from .noweb import Web
-from ..org import Outline
+from ..org import Keywords, Outline
 from ..records import record
 from ..sensitive import instructs, sensitive, short_name
 from .setupfiles import Setup
@@ -39,17 +39,17 @@ class Page:
 # %% ../../nbs/tangling/08w_tanglefiles.ipynb #90c48fea
 ENDINGS = (".org", ".md", ".markdown", ".ipynb")
 
-def read_page(path: Path) -> Page:
-    "The page at `path`. `TangleError` says in a sentence why it cannot be read."
+def read_page(path: Path, states: Keywords = Keywords()) -> Page:
+    "The page at `path`; `states` are those of a page that names none. `TangleError` says in a sentence why it cannot be read."
     if path.suffix.lower() not in ENDINGS:
         raise TangleError(f"{path.name} is not a page: its name has to end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
     try:
         with open(path, "rb") as file: data = file.read(4 * MOST_BYTES + 1)
     except OSError as error: raise TangleError(f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}.") from error
-    return page_of(path, data, Setup(path))
+    return page_of(path, data, Setup(path), states)
 
 # %% ../../nbs/tangling/08w_tanglefiles.ipynb #218e548b
-def page_of(path: Path, data: bytes, setup: Setup | None = None) -> Page:
+def page_of(path: Path, data: bytes, setup: Setup | None = None, states: Keywords = Keywords()) -> Page:
     "The page that consists of `data`, and of what `setup` takes over from other files. Raises `TangleError`."
     try: decoded = decode(data)
     except NotText as error: raise TangleError(f"{path.name} cannot be read: {error.message}.") from error
@@ -58,7 +58,7 @@ def page_of(path: Path, data: bytes, setup: Setup | None = None) -> Page:
     text = decoded.text.replace("\r\n", "\n")
     try:
         if path.suffix.lower() == ".ipynb": return Page(path, text, None, tuple(notebook_sources(text, path.stem)))
-        outline = parse_note(text, path.name)
+        outline = parse_note(text, path.name, default=states)
         if outline.format == "org" and (line := unfinished(outline)):
             raise TangleError(f"line {line}: the block that begins here never ends; write #+end_src")
         if outline.format != "org": return Page(path, text, outline, tuple(markdown_sources(outline, path.stem)))

@@ -16,7 +16,8 @@ from typing import Annotated, Optional
 import typer
 
 from ..amounts import counted
-from .commandline import fail, tell
+from ..org import Keywords
+from .commandline import fail, settings_of, tell
 from ..tangling.headerargs import TangleError
 
 # %% ../../nbs/terminal/20g_tanglecommand.ipynb #bca6d595
@@ -37,22 +38,24 @@ def tangle(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Org
     """Export the code of pages to the files they name.
 
     A block of an Org page names its file with :tangle; Markdown pages and notebooks are exported to a module of their own name. Nothing is written outside of one folder, and no file that somebody else wrote is overwritten."""
+    from passepartout.notes import told_keywords
     from passepartout.tangling.tanglefiles import WrittenDigests
+    states = told_keywords(settings_of(None))
     try:
         code = run_tangle(files, dir_, WrittenDigests(ledger_path()), stdout=stdout, check=check, notebook=notebook, name_sources=not plain,
-                          same_lines=lines, force=force)
+                          same_lines=lines, force=force, states=states)
     except TangleError as error: fail(error.message, 1)
     except OSError as error: fail(f"{error.filename or 'A file'} could not be written: {(error.strerror or str(error)).lower()}.", 1)
     raise typer.Exit(code)
 
 # %% ../../nbs/terminal/20g_tanglecommand.ipynb #7d85df50
 def run_tangle(files: list[Path], folder: Path | None, ledger, *, stdout: bool = False, check: bool = False, notebook: bool = False,
-               name_sources: bool = True, same_lines: bool = False, force: bool = False) -> int:
+               name_sources: bool = True, same_lines: bool = False, force: bool = False, states: Keywords = Keywords()) -> int:
     "Do what the command says; the exit code. `TangleError` for what is refused."
     from passepartout.tangling.tanglefiles import plan_files, read_page, refuse, write_files
     plans: dict[Path, list] = {}
     for file in dict.fromkeys(files):
-        page = read_page(file)
+        page = read_page(file, states)
         home = folder if folder is not None else file.parent
         planned, notes = ([plan_notebook(page, home, ledger)], []) if notebook else plan_files(page, home, ledger, name_sources=name_sources, same_lines=same_lines)
         for note in notes: tell(note, "yellow", sys.stderr)

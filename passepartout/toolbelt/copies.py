@@ -54,7 +54,7 @@ def _others(script: Script, left_out: Callable[[Simple], Any]) -> Script:
     kept = [(operator, replace(pipeline, commands=tuple([each for each in pipeline.commands if not left_out(each)]))) for operator, pipeline in script.items]
     return replace(script, items=tuple([each for each in kept if each[1].commands]))
 
-# %% ../../nbs/toolbelt/12cca_copies.ipynb #eee116db
+# %% ../../nbs/toolbelt/12cca_copies.ipynb #90563dc6
 def _named(path: str, roots: Sequence[Root], looked: KeylessTexts, left: list[int], unpack: bool = False) -> str | None:
     try:
         with resolve(roots, path) as file:
@@ -62,6 +62,7 @@ def _named(path: str, roots: Sequence[Root], looked: KeylessTexts, left: list[in
             return looked.of(file, left)
     except PathRefused as why: raise NotLooked(why.message) from None
 
+# %% ../../nbs/toolbelt/12cca_copies.ipynb #eee116db
 def _below(folder: str, roots: Sequence[Root], looked: KeylessTexts, left: list[int]) -> dict[str, str]:
     found, fresh = {}, []
     try:
@@ -69,17 +70,24 @@ def _below(folder: str, roots: Sequence[Root], looked: KeylessTexts, left: list[
             for count, file in enumerate(opened.walk((), MOST_FILES + 1)):
                 if count == MOST_FILES: raise NotLooked(f"There are more than {MOST_FILES:,} files in {opened.display}. Name a folder further down.")
                 if file.kind != "file" or is_compressed(file): continue
-                try: text = looked.of(file, left)
+                try: text = _said_by(file, looked, left)
                 except NotLooked as why:
-                    if why.key: found[place_of(file)] = ""
-                    if why.key or not why.later and not_text(file): continue
-                    if not why.later: raise NotLooked(f"{why.message} Name a folder further down.") from None
+                    if not why.later: raise
                     fresh.append(file.display)
-                    continue
-                if text is not None: found[place_of(file)] = text
+                else:
+                    if text is not None: found[place_of(file)] = text
     except PathRefused as why: raise NotLooked(why.message) from None
     if fresh: raise NotLooked(f"{shown(fresh[0])}{f' and {len(fresh) - 1:,} more files were' if fresh[1:] else ' was'} not looked through for keys yet. Run it again, and that goes on from there, or name a folder further down.")
     return found
+
+# %% ../../nbs/toolbelt/12cca_copies.ipynb #352182f3
+def _said_by(file: OpenedPath, looked: KeylessTexts, left: list[int]) -> str | None:
+    try: return looked.of(file, left)
+    except NotLooked as why:
+        if why.later: raise
+        if why.key: return ""                        # it holds one, and there is no copy without
+        if not_text(file): return None
+        raise NotLooked(f"{why.message} Name a folder further down.") from None
 
 # %% ../../nbs/toolbelt/12cca_copies.ipynb #b1d817f8
 MOST_FILES = 100_000

@@ -19,7 +19,7 @@ from ..conditions import PassepartoutError
 from .addressing import dated_line, find_heading
 from .keyless import masked
 from .agendatool import read_clock, read_when
-from .editor import NoteEditor, moment, open_note
+from .editor import NoteEditor, moment, name_left, open_note, other_with
 from .moveedits import archive_edit, refile_edit, rename_edit
 from ..edits import FileEdit
 from ..notes import SUFFIXES, NoteCache, parse_note
@@ -144,7 +144,7 @@ def priority_edit(editor: NoteEditor, context: ToolContext, heading: str, letter
 def set_edit(editor: NoteEditor, context: ToolContext, heading: str, name: str, value: str) -> list[FileEdit]:
     "The edit that sets a property of a heading, or of the whole file when the heading is empty. Raises `RewriteError`."
     note, node = editor.find(context, heading, whole=True)
-    if name.strip().upper() == "ID" and (where := editor.other_with(note, node, value.strip())):
+    if name.strip().upper() == "ID" and (where := other_with(note, node, value.strip(), editor.holders)):
         raise RewriteError(f"{where} has the ID {value.strip()} already, and links to it would lead to two headings. Leave this heading "
                            "without an ID, or give it a new one. Nothing was changed.")
     return note.edit(set_property(note.outline, node, name, value), f"Set {name} of {editor.name(note.outline, node)} to “{value}”")
@@ -212,7 +212,7 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
                          f"Tags of {{}}: {' '.join([*('+' + t for t in add or ()), *('-' + t for t in remove or ())])}", whole=True)
     def plan(path, heading, date, kind, remove, until, context): return schedule_edit(do, context, heading, date, kind, remove, until)
     def title(path, heading, title, context):
-        return do.change(context, heading, lambda outline, node: retitle(outline, node, title), f"Renamed {{}} to “{title.strip()}”{do.name_left(*do.find(context, heading), title.strip())}")
+        return do.change(context, heading, lambda outline, node: retitle(outline, node, title), f"Renamed {{}} to “{title.strip()}”{name_left(*do.find(context, heading), title.strip(), do.private)}")
     def move(path, heading, target, under, context): return refile_edit(do, context, heading, under)
     def store(path, heading, archive, context): return archive_edit(do, context, heading)
     def write(path, heading, text, mode, context):

@@ -150,11 +150,22 @@ def _has_none(file: OpenedPath) -> None:
         if without_keys(b"\0\xff" * 4_000 + os.pread(file.fd, MOST_NEW + 10_000, at)) is not None:
             raise NotLooked(f"A key stands in {file.display}, which is too large for a copy without it.", key=True)
 
-# %% ../../nbs/toolbelt/12bf_keyless.ipynb #28a2c5b4
+# %% ../../nbs/toolbelt/12bf_keyless.ipynb #313c6772
+def _looked_through(file: OpenedPath, size: int, left: list[int]) -> str | None:
+    try:
+        most, cost = (RUNS_FOR * MOST_NEW, size // RUNS_FOR) if is_binary(os.pread(file.fd, 8_000, 0)) else (MOST_NEW, size)
+        if size > most: raise NotLooked(f"{file.display} has {size / 1e6:,.0f} MB, and no more than {most // 1_000_000:,} MB are looked through for keys at once.")
+        if left[0] < cost: raise NotLooked(f"{file.display} was not looked through for keys yet.", True)
+        left[0] -= cost
+        return _has_none(file) if size > MOST_NEW else without_keys(file.read_bytes(MOST_NEW))
+    except (PathRefused, OSError): raise NotLooked(f"{file.display} cannot be read.") from None
+
+# %% ../../nbs/toolbelt/12bf_keyless.ipynb #af651335
 def mark_of(info: os.stat_result) -> tuple:
     "By what an opened file is known again, as it is now."
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
+# %% ../../nbs/toolbelt/12bf_keyless.ipynb #28a2c5b4
 class KeylessTexts:
     "What files say without their keys, as far as they were looked through. `clean(file)`: whether it is known of an opened file that no key stands in it; `book`: what other processes know."
     def __init__(self, clean: Callable[[OpenedPath], bool] = lambda file: False, book: KeylessBook | None = None):
@@ -171,14 +182,7 @@ class KeylessTexts:
         if mark in self.found: return self.found[mark]
         if self.clean(file): return None
         if self.book is not None and self.book.knows(mark): return self.found.setdefault(mark)
-        try: binary = is_binary(os.pread(file.fd, 8_000, 0))
-        except OSError: raise NotLooked(f"{file.display} cannot be read.") from None
-        most, cost = (RUNS_FOR * MOST_NEW, info.st_size // RUNS_FOR) if binary else (MOST_NEW, info.st_size)
-        if info.st_size > most: raise NotLooked(f"{file.display} has {info.st_size / 1e6:,.0f} MB, and no more than {most // 1_000_000:,} MB are looked through for keys at once.")
-        if left[0] < cost: raise NotLooked(f"{file.display} was not looked through for keys yet.", True)
-        left[0] -= cost
-        try: text = _has_none(file) if info.st_size > MOST_NEW else without_keys(file.read_bytes(MOST_NEW))
-        except (PathRefused, OSError): raise NotLooked(f"{file.display} cannot be read.") from None
+        text = _looked_through(file, info.st_size, left)
         if len(self.found) > 100_000 or self.kept > MOST_KEPT: self.found, self.kept = {}, 0
         self.found[mark], self.kept = text, self.kept + len(text or "")
         if text is None: self.fresh.append(mark)
