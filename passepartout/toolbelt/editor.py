@@ -79,9 +79,9 @@ class NoteEditor:
     "What the tools share: the cache of outlines and the private tags."
     cache: NoteCache
     private: tuple[str, ...]
-    holders: Callable[[str], Sequence[str]] = lambda ident: ()     # the files of the memex in which a heading has this ID
+    holders: Callable[[str, Sequence[str]], Sequence[str]] = lambda ident, veil: ()     # the files of the memex in which a heading has this ID
     paths: Callable[[], Sequence[str]] = tuple                     # all files of the memex, where an index knows them
-    dates_done: Callable[[], bool] = lambda: False                 # whether anything in the memex says when it was done
+    dates_done: Callable[[Sequence[str]], bool] = lambda veil: False                 # whether anything in the memex says when it was done
 
     def find(self, context: ToolContext, heading: str, argument: str = "path", new: bool = False, whole: bool = False) -> tuple[Note, Node]:
         "The opened note of an argument and the heading in it; an empty heading, or one that is called like the file and fits no other, is the file when `new` things may come below it, or the `whole` note may be meant."
@@ -110,12 +110,12 @@ class NoteEditor:
         return (f"the heading in line {node.line} of {outline.file}" if is_private(outline.tags(node), self.private)
                 else f"“{display_title(outline, node)}” in {outline.file}")
 
-    def other_with(self, note: Note, node: Node, ident: str) -> str:
+    def other_with(self, context: ToolContext, note: Note, node: Node, ident: str) -> str:
         "Where another heading has this ID: in the same note as it is now, elsewhere as the index knows it. Its title is not said, which may be private."
         if not ident or node.properties.get("ID") == ident: return ""
-        if found := next((n for n in note.outline.nodes if n.index != node.index and n.properties.get("ID") == ident), None):
+        if found := next((n for n in self.seen(context, note.outline, ident).nodes if n.line != node.line and n.properties.get("ID") == ident), None):
             return f"The heading in line {found.line} of {note.outline.file}" if found.kind != "file" else f"{note.outline.file} itself"
-        return "A heading of another note" if any(path != note.file.relative for path in self.holders(ident)) else ""
+        return "A heading of another note" if any(path != note.file.relative for path in self.holders(ident, veil_for(context, ident))) else ""
 
     def name_left(self, note: Note, node: Node, title: str) -> str:
         "What to say of a page whose title is given up, and that is called by it still; empty for any other heading."
