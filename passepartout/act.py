@@ -192,7 +192,7 @@ def edits_result(agent, edits: list[FileEdit], cleared: Cleared, signal: Signal)
     text = " ".join([*(e.summary for e in edits), *astray]) or "Nothing had to be changed."
     named = [each for each in cleared.action.payload["args"].values() if isinstance(each, str) and each.strip() and each.strip() in text]
     tags = getattr(agent.settings, "privacy_filter_tags", ())
-    private = named and quotes_private(named, map(ForeseenChange.of, edits), tags, agent.words(signal).hold)
+    private = named and not veil_over(agent, signal) and quotes_private(named, map(ForeseenChange.of, edits), tags, agent.words(signal).hold)
     return ToolResult(text, label=replace(TOOLS, private=True) if private else TOOLS)
 
 # %% ../nbs/17_act.ipynb #ae34ade4

@@ -83,9 +83,16 @@ class Log:
     def entries(self, limit: int | None = None) -> list[LogLine]: return list(self._lines)[-limit if limit else None:] if limit != 0 else []
     def lines(self, limit: int | None = None) -> list[str]: return [entry.text for entry in self.entries(limit)]
 
-    def told(self, limit: int | None = None) -> tuple[str, ...]:
-        "The last `limit` lines as models may read them, the same until there is another."
-        if (seen := self.views.get(limit)) is None: seen = self.views[limit] = tuple(map(for_models, self.lines(limit)))
+    def shown(self, limit: int, local: bool) -> list[LogLine]:
+        "The last `limit` lines that a model sees, on this machine (`local`) or elsewhere."
+        seen = [each for each in self._lines if not each.text.startswith(ELSEWHERE) and (local or not each.private)]
+        return seen[-limit:] if limit > 0 else []
+
+    def told(self, limit: int) -> tuple[str, ...]:
+        "The last `limit` lines, and those that a model sees, wherever it is, as it may read them; the same until there is another."
+        if (seen := self.views.get(limit)) is None:
+            lines = *self.entries(limit), *self.shown(limit, True), *self.shown(limit, False)
+            self.views[limit] = seen = tuple([for_models(each.text) for each in dict.fromkeys(lines)])
         return seen
 
 # %% ../nbs/09_context.ipynb #c2957b34
@@ -132,7 +139,7 @@ def log_view(agent, local: bool = False, most: int | None = None, count: Counter
     limit, kept, count = agent.settings.context_log_limit, agent.log.views, count or (sights.count if sights else utf8_bound)
     if (seen := kept.get(key := (limit, most, local, count))) is None:
         if len(kept) > 16: kept.clear()
-        lines = [(for_models(entry.text), entry.private) for entry in agent.log.entries(limit) if not entry.text.startswith(ELSEWHERE)]
+        lines = [(for_models(entry.text), entry.private) for entry in agent.log.shown(limit, local)]
         seen = kept[key] = newest_last(lines, most // 8, local, "", count)
     return seen
 
@@ -186,7 +193,7 @@ class Kept:
     def __init__(self, private: Iterable[str], most: int, count: Counter = utf8_bound):
         self.private, self.most, self.count = tuple(private), most, count
         self.notes: Index | LinkTargets | None = None
-        self.similar: Callable[[str], Sequence[str]] | None = None
+        self.similar: Callable[..., Sequence[str]] | None = None
         self.mark: Any = None
         self.kept: dict[tuple, Sight] = {}
         self.fresh: list[Sight] = []                # what was seen since somebody took it
@@ -200,7 +207,7 @@ class Kept:
         self.notes = notes if notes is None or isinstance(notes, Index) else LinkTargets(notes)
         self.mark, self.trouble, self.before, self.kept = mark, trouble, self.kept, {}
 
-    def compare(self, similar: Callable[[str], Sequence[str]]) -> None:
+    def compare(self, similar: Callable[..., Sequence[str]]) -> None:
         "From now on `similar(identity)` says what is about the same as a note."
         self.similar = similar
         self.kept = {}
@@ -244,8 +251,8 @@ class Outlook(AskedBefore):
         if not wanted: return NOWHERE
         count = count or self.count
         def look():
-            if isinstance(self.notes, Index): found = index_focus(self.notes, wanted, self.private, self.similar)
-            else: found = outline_focus(self.notes, wanted, self.private) if self.notes else None
+            if isinstance(self.notes, Index): found = index_focus(self.notes, wanted, self.private, self.similar, local)
+            else: found = outline_focus(self.notes, wanted, self.private, local) if self.notes else None
             return NOWHERE if found is None else foveal_view(found, most, local=local, count=count)
         seen = self.ask(("near", wanted, local, most, count), look)
         if seen is not NOWHERE: return seen               # what is there and not shown is not looked for elsewhere

@@ -13,7 +13,7 @@ __all__ = ['command_reader', 'own_permissions', 'mandatory_gates', 'install_gate
 # %% ../nbs/18f_fitting.ipynb #dcf2cca9
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any, Callable
@@ -154,14 +154,15 @@ def new_file_text(agent: Any, path: str, now: Any) -> str:
     return begins(path, now, read) if agent.roots else ""
 
 # %% ../nbs/18f_fitting.ipynb #09d49246
-def files_with_id(agent: Any, ident: str) -> list[str]:
-    "The files in which a heading has this identity, as far as the index knows."
+def files_with_id(agent: Any, ident: str, veil: Sequence[str] = ()) -> list[str]:
+    "The files in which a heading has this identity that stands under none of the tags `veil`, as far as the index knows."
+    from passepartout.indexing.finding import private_sections
     from passepartout.indexing.indexfile import IndexFailed
-    index = agent.upkeep and agent.upkeep.index
-    try:
-        return index.reading(lambda: [path
-                                      for path, in index.db.execute("SELECT file.path FROM node JOIN file ON file.id = node.file WHERE "
-                                                                    "node.ident = ?", (ident,))]) if index else []
+    index, sql = agent.upkeep and agent.upkeep.index, "SELECT file.path, node.id FROM node JOIN file ON file.id = node.file WHERE node.ident = ?"
+    def look() -> list[str]:
+        hidden = private_sections(index, veil)
+        return [path for path, node in index.db.execute(sql, (ident,)) if node not in hidden]
+    try: return index.reading(look) if index else []
     except IndexFailed: return []
 
 # %% ../nbs/18f_fitting.ipynb #e356ab1f
@@ -173,12 +174,16 @@ def all_paths(agent: Any) -> list[str]:
     except IndexFailed: return []
 
 # %% ../nbs/18f_fitting.ipynb #67876fb5
-def dates_done(agent: Any) -> bool:
-    "Whether anything in the memex bears the day on which it was done, as far as the index knows."
+def dates_done(agent: Any, veil: Sequence[str] = ()) -> bool:
+    "Whether anything in the memex that stands under none of the tags `veil` bears the day on which it was done, as far as the index knows."
     from passepartout.indexing.entries import KINDS
+    from passepartout.indexing.finding import private_sections
     from passepartout.indexing.indexfile import IndexFailed
     index, closed = agent.upkeep and agent.upkeep.index, KINDS.index("closed")
-    try: return bool(index and index.reading(lambda: index.db.execute("SELECT 1 FROM date WHERE kind = ? LIMIT 1", (closed,)).fetchone()))
+    def look() -> bool:
+        hidden = private_sections(index, veil)
+        return any(node not in hidden for node, in index.db.execute("SELECT node FROM date WHERE kind = ?", (closed,)))
+    try: return bool(index and index.reading(look))
     except IndexFailed: return False
 
 # %% ../nbs/18f_fitting.ipynb #838ea0d6

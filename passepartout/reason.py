@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reason.html.md"""
 # %% auto #0
 __all__ = ['THINKS_ABOUT', 'loop_gate_reason', 'ADDS', 'UNFIT', 'think', 'result_told', 'without_model', 'agree',
            'canonical_form', 'reason_gate', 'is_from_elsewhere', 'meant_tool', 'more_wrong', 'rejection_told',
-           'went_on', 'unfounded', 'would_edit', 'passes_over', 'goes_round', 'give_up', 'misshapen', 'others_first',
-           'judgement_on', 'settle', 'distill_prompt', 'markdown_strip', 'plist_keywords_normalize']
+           'went_on', 'without_notes', 'unfounded', 'would_edit', 'passes_over', 'goes_round', 'give_up', 'misshapen',
+           'others_first', 'judgement_on', 'settle', 'distill_prompt', 'markdown_strip', 'plist_keywords_normalize']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 from collections.abc import Mapping
@@ -19,7 +19,8 @@ from typing import Any
 from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .cascade.askone import provider_order
-from .claims import CLAIMED, PROMISED, UNKEPT, admits, announces_look, claims_change, promises_look, says_how_it_is, wants_change, with_truth
+from .claims import CLAIMED, NOTHING, PROMISED, UNKEPT, admits, announces_look, claims_change, promises_look, says_how_it_is, wants_change, with_truth
+from .confinement.roots import missed, said_of
 from .conditions import PassepartoutError
 from .context import log_about, turn_in
 from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PLAN, REASONED, REQUIRES_APPROVAL, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed,
@@ -101,6 +102,7 @@ async def reason_gate(agent, signal: Any) -> Signal:
         candidate = await think(agent, current, others_first(agent, signal, failed) if failed else None)
         if turn is not None: turn.elsewhere = is_from_elsewhere(agent, turn, signal)
         claim, candidate = unfounded(agent, turn, signal, candidate, refused)
+        if not claim: candidate = without_notes(agent, signal, candidate, attempt > 1)
         judgement = judgement_on(agent, candidate, signal)
         verdict, thought = judgement.verdict, agent.thought(signal, candidate)
         if claim: judgement.verdict = verdict = Rejected(claim, "claims", EVENT)
@@ -158,6 +160,15 @@ def went_on(turn: Any, signal: Signal, thought: Mapping, did: str = "") -> None:
     payload = signal.payload
     if turn.proposed and pick(payload, "sensor") in (TOOL_OUTPUT, TOOL_ERROR): turn.steps = (*turn.steps, ProposedStep(own_words(turn.proposed), what_came(payload)))
     turn.proposed, turn.did = str(thought.get("proposal") or ""), (*turn.did[-1:], did)
+
+# %% ../nbs/16_reason.ipynb #daab6182
+def without_notes(agent, signal: Signal, candidate: Any, refused: bool) -> Any:
+    "The candidate; an answer after something that was `refused` or failed with what is to be said of a folder that has gone astray meanwhile, unless it says so itself."
+    if not isinstance(candidate, Action) or not is_answer(candidate, signal) or not isinstance(said := candidate.payload.get("text"), str): return candidate
+    if not (refused or signal.sensor == TOOL_ERROR or pick(candidate.payload, "declined") or said.endswith(NOTHING)): return candidate
+    gone = next((root for root in getattr(agent, "roots", ()) if said_of(root)), None)
+    if gone is None or said_of(gone) in said: return candidate
+    return Action(payload={**candidate.payload, "text": with_truth(said, f"({missed(gone)})")}, type=candidate.type, target=candidate.target)
 
 # %% ../nbs/16_reason.ipynb #273a3a11
 def unfounded(agent, turn: Any, signal: Signal, candidate: Any, refused: bool = False) -> tuple[str, Any]:

@@ -147,3 +147,31 @@ async def test_what_was_written_into_a_folder_that_was_moved_in_this_moment_is_s
     await agent.close()
     assert "TODO buy milk" in (tmp_path / "away" / "inbox.org").read_text() and len(reply.effects) == 1
     assert f"What was written stands in the folder that was moved, {tmp_path / 'away'}." in reply
+
+
+@pytest.mark.parametrize("how", ["moved", pytest.param("another", marks=pytest.mark.slow), pytest.param("turned", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("said", ["I added the note Milk.", "I am done.", "I could not do that."])
+async def test_who_moves_the_notes_during_a_turn_hears_what_happened_and_what_helps(tmp_path, how, said):
+    "Only that nothing was changed was told, or what the model made of it."
+    from passepartout.agent import Agent
+    from passepartout.backends import register_backend
+    real, memex = tmp_path / "real", tmp_path / "notes"
+    real.mkdir(); (real / "a.org").write_text("* Bees\n"); (tmp_path / "other").mkdir()
+    memex.symlink_to(real) if how == "turned" else real.rename(memex)
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config", provider_cascade=("model", "reflex"))
+    script = ['(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Milk") :EXPLANATION "You wanted to be reminded of the milk"))']
+    def model(prompt, system):
+        if script and memex.exists() and how != "turned": memex.rename(real)
+        if script and how == "turned": memex.unlink(); memex.symlink_to(tmp_path / "other")
+        if how == "another": memex.mkdir(exist_ok=True)
+        return script.pop() if script else said
+    register_backend(agent, "model", model, inline=True)
+    told = str(await agent.handle("milk should not be forgotten by me"))
+    assert told.startswith(said) and f"The folder {memex} was moved or removed while it was in use" in told and f"lies in {real} now" in told and "Put it back" in told, told
+    assert not list(real.glob("inbox*")) and not list((tmp_path / "other").iterdir())
+    register_backend(agent, "model", lambda prompt, system: "Bees are insects.", inline=True)
+    assert str(await agent.handle("what are bees?")) == "Bees are insects."                  # which claims nothing, and needed no notes
+    register_backend(agent, "model", lambda prompt, system: {"status": "error", "message": "off"}, inline=True)
+    told = str(await agent.handle("tag bees with x"))
+    assert "Nothing in your notes is called" in told and "was moved or removed" in told
+    await agent.close()

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from .descent import FoundPath, search, search_fast
 from ..oneline import shown
 from .openedpath import OpenedPath, entries_of, kind_of, sensitive_in
-from .roots import READ, PathRefused, Root, among, rest_below, said_of
+from .roots import PUT_BACK, READ, PathRefused, Root, among, rest_below, said_of
 from ..tuples import NamedTuple
 
 # %% ../../nbs/confinement/11_resources.ipynb #22c9ad47
@@ -136,8 +136,7 @@ def resolve(roots: Sequence[Root], text: str, access: str = "read") -> OpenedPat
     existing folder) or "tree" (a folder, or one file). PathRefused says why not; nothing stays open then."""
     root, parts = _locate(roots, text)
     if why := said_of(root) or (root is not roots[0] and ".." in text and next(filter(None, map(said_of, roots)), "")):
-        raise PathRefused(f"{why} Nothing is read or written there. Put it back, or make it anew: a daemon goes on with that by itself, a "
-                          "chat has to be started again.", "astray")
+        raise PathRefused(f"{why} {PUT_BACK}", "astray")
     try:
         place = search_fast(root, parts, access == "write") or search(root, parts)
         try: return _judge(roots, root, text, place, access)

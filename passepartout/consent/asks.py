@@ -20,7 +20,7 @@ from ..recheck import lasting
 from ..cascade.askone import provider_order
 from .approvals import PendingApproval, approved_action, approved_row, confirms, flight_plan, shown_hash, summarise
 from ..conditions import PassepartoutError
-from ..context import confidential
+from ..context import confidential, veil_over
 from ..journal import JournalError
 from ..memory import Memory, current
 from ..messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal, pick
@@ -165,7 +165,7 @@ class Worded(Agreed):
     def quotes(self, action: Action, foreseen: Foreseen | None, signal: Signal) -> bool:
         "Does an edit that is asked about name something that stands only in private lines, and that the person did not say?"
         args = action.payload.get("args")
-        return (foreseen is not None and isinstance(args, Mapping)
+        return (foreseen is not None and isinstance(args, Mapping) and not veil_over(self, signal)
                 and quotes_private(args.values(), foreseen.changes, self.settings.privacy_filter_tags, self.words(signal).hold))
 
     def told_of(self, action: Action) -> str:

@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
+from itertools import islice
 
 from ..agenda import AgendaItem, Facts, check_range, dates_its_line, first_title, foremost, listed, make_item, sort_key
 from ..conditions import PassepartoutError
@@ -157,7 +158,7 @@ def apart(index: Index, question: IndexQuestion, veil: Sequence[str]) -> IndexQu
     "The question for the sections without those under one of the tags `veil`. Must be used inside of `guarded`."
     if not (secret := private_sections(index, veil)): return question
     where = f"{NODE} NOT IN (SELECT value FROM json_each(?))"
-    return question._replace(where=f"({question.where}) AND {where}" if question.where else where, values=(*question.values, json.dumps(sorted(secret))))
+    return question._replace(hidden=secret, where=f"({question.where}) AND {where}" if question.where else where, values=(*question.values, json.dumps(sorted(secret))))
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d8cdfef2
 def why_not(index: Index, question: IndexQuestion, query: str, folder: str, private: Sequence[str] = (), veil: Sequence[str] = ()) -> tuple[str, bool]:
@@ -190,9 +191,10 @@ def nearest(index: Index, word: str, most: int = 3, secret: frozenset[int] = fro
     rows = index.db.execute("SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ? AND abs(length(term) - ?) < 3 LIMIT 20000",
                             (word[0], word[0] + "\U0010ffff", len(word)))
     from difflib import get_close_matches                # for words that are not found
-    near = get_close_matches(word, [term for term, in rows], 10 * most, 0.75)
+    terms = [term for term, in rows]
+    near = get_close_matches(word, terms, len(terms) or 1, 0.75)
     told = lambda each, one: one.id not in secret and each in index_words(openly(note_text(index, index.files()[one.file][0])))
-    return [each for each in near if any(told(each, one) for one in select(index, IndexQuestion(each, "", ()), f'"{each}"'))][:most]
+    return list(islice((each for each in near if any(told(each, one) for one in select(index, IndexQuestion(each, "", ()), f'"{each}"'))), most))
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d0fbd9fd
 COLUMNS = "d.kind, d.day, d.minute, d.until_day, d.until_minute, d.repeat, d.warn, d.line, d.said, n.id, n.file, n.place, n.line, n.keyword, n.priority, d.live"

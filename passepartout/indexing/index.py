@@ -8,6 +8,7 @@ Docs: https://example.org/passepartout/indexing/noteindex.html.md"""
 __all__ = ['LinkCounts', 'count_links', 'Counted', 'Index']
 
 # %% ../../nbs/indexing/08h_noteindex.ipynb #e8444415
+import json
 from collections.abc import Callable, Iterable
 
 from .database import Database
@@ -35,12 +36,15 @@ def count_links(rows: Iterable[tuple[str, int]]) -> LinkCounts:
 # %% ../../nbs/indexing/08h_noteindex.ipynb #3f5aee99
 class Counted(Database):
     "What can be asked of the index without reading a note: what links where, which file is which, what a heading said before."
-    def linked(self) -> LinkCounts:
-        "How many links lead where; counted anew only when a link came or went."
-        if self.links is None:
-            sql = "SELECT name, count(*) FROM link WHERE name < 'end:' OR name >= 'end;' GROUP BY name"
-            self.links = count_links(self.guarded(lambda: self.db.execute(sql).fetchall()))
-        return self.links
+    def linked(self, hidden: frozenset[int] = frozenset()) -> LinkCounts:
+        "How many links lead where, without those in the sections `hidden`; counted anew only when a link came or went, or others are hidden."
+        kept = self.links = self.links or {}
+        if hidden not in kept:
+            sql = "SELECT name, count(*) FROM link WHERE (name < 'end:' OR name >= 'end;') AND node NOT IN (SELECT value FROM json_each(?)) GROUP BY name"
+            found = count_links(self.guarded(lambda: self.db.execute(sql, (json.dumps(sorted(hidden)),)).fetchall()))
+            self.links = {frozenset(): kept[frozenset()], hidden: found} if frozenset() in kept else {hidden: found}
+            return found
+        return kept[hidden]
 
     def files(self) -> dict[int, tuple[str, float]]:
         "Number of a file -> (path, when it was changed in seconds since 1970); read anew only when something was written. Must be used inside of `guarded`."

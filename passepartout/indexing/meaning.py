@@ -41,11 +41,11 @@ def plain_words(query: str) -> bool:
     return all(isinstance(token, Leaf) and not token.field and not token.phrase for token in read_tokens(query[:2_000]))
 
 # %% ../../nbs/indexing/08r_meaning.ipynb #9be5cb43
-def sections(index: Index, idents: Sequence[str], folder: str = ".") -> list[RankedSection]:
-    "The sections with these identities that are not put away, in the same order. Must be used inside of `guarded`."
+def sections(index: Index, idents: Sequence[str], folder: str = ".", hidden: frozenset[int] = frozenset(), most: int | None = None) -> list[RankedSection]:
+    "Of the first `most` sections with these identities that are neither put away nor `hidden`, those in a folder, in the same order. Must be used inside of `guarded`."
     sql = "SELECT f.path, n.id, n.file, n.place, n.state FROM node n JOIN file f ON f.id = n.file WHERE n.ident = ?"
-    rows = [row for ident in idents for row in index.db.execute(sql, (ident,)) if not row[4] & OUT_OF_SIGHT]
-    return [RankedSection(*row) for path, *row in rows if folder in (".", "") or path == folder or path.startswith(folder + "/")]
+    rows = [row for ident in idents for row in index.db.execute(sql, (ident,)) if not row[4] & OUT_OF_SIGHT and row[1] not in hidden]
+    return [RankedSection(*row) for path, *row in rows[:most] if folder in (".", "") or path == folder or path.startswith(folder + "/")]
 
 # %% ../../nbs/indexing/08r_meaning.ipynb #8d5d6549
 def find_by_meaning(index: Index, vectors: Vectors | None, query: str, *, limit: int = 8, now: float = 0.0, today: date | None = None,
@@ -55,11 +55,11 @@ def find_by_meaning(index: Index, vectors: Vectors | None, query: str, *, limit:
     except QueryError: question = None
     by_words = lambda: find_indexed(index, query, limit=limit, now=now, today=today, folder=folder, private=private, veil=veil)
     if question is None or not question.words: return by_words()
-    try: near = [ident for ident, _ in vectors.about(query, WIDE)]
+    try: near = [ident for ident, _ in vectors.about(query, WIDE + len(index.reading(private_sections, index, veil)))]
     except VectorsFailed: return by_words()
     def look():
         best, hidden = best_sections(index, apart(index, question, veil), max(limit, WIDE), now, folder), private_sections(index, veil)
-        by_word, alike = [each for _, each in best.order], [each for each in sections(index, near, folder) if each.id not in hidden]
+        by_word, alike = [each for _, each in best.order], sections(index, near, folder, hidden, WIDE)
         known = {each.id: each for each in (*alike, *by_word)}
         called = [each.id for points, each in best.order if points > ceiling(question)]
         fused = [each for each in fuse([each.id for each in by_word], [each.id for each in alike]) if each[0] not in called]
@@ -69,9 +69,9 @@ def find_by_meaning(index: Index, vectors: Vectors | None, query: str, *, limit:
     return found if order else by_words()
 
 # %% ../../nbs/indexing/08r_meaning.ipynb #6e82bc89
-def likeness(vectors: Vectors, least: float, most: int = 10) -> Callable[[str], list[str]]:
-    "A function from the identity of a heading to those of its like."
-    return lambda ident: [found for found, _ in vectors.similar(ident, most, least)]
+def likeness(vectors: Vectors, least: float, most: int = 10) -> Callable[..., list[str]]:
+    "A function from the identity of a heading, and how many more than `most` are wanted, to the identities of its like."
+    return lambda ident, more=0: [found for found, _ in vectors.similar(ident, most + more, least)]
 
 # %% ../../nbs/indexing/08r_meaning.ipynb #1d39ae0b
 TRY_AGAIN = 600.0         # seconds after a model that failed
@@ -79,7 +79,7 @@ TRY_AGAIN = 600.0         # seconds after a model that failed
 class Meaning:
     "The vectors of the notes of an agent, kept up to date beside its index. `ready` is told once how to find what is alike."
     def __init__(self, upkeep: Upkeep, path: Path | None, least: float,
-                 ready: Callable[[Callable[[str], list[str]]], None] = lambda similar: None):
+                 ready: Callable[[Callable[..., list[str]]], None] = lambda similar: None):
         self.upkeep, self.path, self.least, self.ready = upkeep, path, least, ready
         self.vectors: Vectors | None = None
 

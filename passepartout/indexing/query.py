@@ -208,7 +208,7 @@ def link_condition(leaf: Leaf) -> tuple[str, str, list]:
     "A filter by what a section links to as a condition. `names_called` is the function that knows the names. QueryError when nothing is named."
     stem = re.sub(r"\.(?:org|md|markdown)$", "", leaf.text.strip(), flags=re.I).rsplit("/", 1)[-1]
     if not (words := index_words(stem)): raise QueryError(f"There is no word in links:{leaf.text[:40]}; say what the note is called to which something links.")
-    near = "SELECT n.ident, n.title, n.place, f.path FROM node AS n JOIN file AS f ON f.id = n.file WHERE n.id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+    near = "SELECT n.ident, n.title, n.place, f.path FROM node AS n JOIN file AS f ON f.id = n.file WHERE n.id IN (SELECT rowid FROM words WHERE words MATCH ?) AND NOT unseen(n.id)"
     called = "SELECT value FROM near, json_each(names_called(?, near.ident, near.title, near.place, near.path, {}))"
     names = f"WITH near AS ({near}), sure AS ({called.format(1)}) SELECT value FROM sure UNION {called.format(0)} WHERE NOT EXISTS (SELECT 1 FROM sure)"
     return "", f"{NODE} IN (SELECT node FROM link WHERE (name = ? OR name IN ({names})) AND {LEADS_THERE})", [title_name(stem), f'{{title file}} : "{" ".join(words[:PIECE])}"', leaf.text.strip(), leaf.text.strip()]
@@ -245,6 +245,7 @@ class IndexQuestion(NamedTuple):
     words: tuple[str, ...] = ()        # the positive words that may stand anywhere, in the language of the index
     narrow: str = ""
     titled: str = ""
+    hidden: frozenset[int] = frozenset()      # the sections that are not there for who asks
 
 # %% ../../nbs/indexing/08i_query.ipynb #b5e62d56
 def all_of(wanted: Sequence[str], unwanted: Sequence[str]) -> str:

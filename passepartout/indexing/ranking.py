@@ -206,7 +206,7 @@ def ranked(index: Index, question: IndexQuestion, found: Sequence[RankedSection]
            words: Sequence[str] | None = None) -> list[tuple[float, RankedSection]]:
     "(points, candidate), best first, exact for the first `limit`. `words` are those to ask *filed under* for (default: those of the question)."
     files, values, links = index.files(), base_points(index, question, found, now,
-                                                      question.words if words is None else words), index.linked()
+                                                      question.words if words is None else words), index.linked(question.hidden)
     rows = sorted([RankedRow(-values[each.id], files[each.file][0], each.place, each) for each in found])
     near, far = within_reach(rows, links, limit + sum([not each.place for each in found]))      # files may be left out of the answer later
     return [(-row.below, row.section) for row in (*with_links(index, near, links), *far)]
@@ -243,7 +243,9 @@ class Best(NamedTuple):
 def best_sections(index: Index, question: IndexQuestion, limit: int, now: float = 0.0, folder: str = ".") -> Best:
     "The sections that match, ranked; the first `limit` are those of all, or `cut` says what they are the best of. Must be called inside of `guarded`."
     if "occurs(" in question.where: index.db.create_function("occurs", 6, occurs, deterministic=True)
-    if "names_called(" in question.where: index.db.create_function("names_called", 6, names_called, deterministic=True)
+    if "names_called(" in question.where:
+        index.db.create_function("names_called", 6, names_called, deterministic=True)
+        index.db.create_function("unseen", 1, question.hidden.__contains__)
     if not too_many(index, question, folder):
         found = select(index, question, question.match, folder)
         if len(found) <= MOST: return Best(order := ranked(index, question, without_files(index, question, found), now, limit), len(order))

@@ -79,9 +79,9 @@ class NoteEditor:
     "What the tools share: the cache of outlines and the private tags."
     cache: NoteCache
     private: tuple[str, ...]
-    holders: Callable[[str], Sequence[str]] = lambda ident: ()     # the files of the memex in which a heading has this ID
+    holders: Callable[[str, Sequence[str]], Sequence[str]] = lambda ident, veil: ()     # the files of the memex in which a heading has this ID
     paths: Callable[[], Sequence[str]] = tuple                     # all files of the memex, where an index knows them
-    dates_done: Callable[[], bool] = lambda: False                 # whether anything in the memex says when it was done
+    dates_done: Callable[[Sequence[str]], bool] = lambda veil: False                 # whether anything in the memex says when it was done
 
     def find(self, context: ToolContext, heading: str, argument: str = "path", new: bool = False, whole: bool = False) -> tuple[Note, Node]:
         "The opened note of an argument and the heading in it; an empty heading, or one that is called like the file and fits no other, is the file when `new` things may come below it, or the `whole` note may be meant."
@@ -130,9 +130,9 @@ def name_left(note: Note, node: Node, title: str, private: Sequence[str]) -> str
     return f"\nThe file is still called {file}, and links lead to it by that name. “rename {file} to {title}{ending}” changes both."
 
 # %% ../../nbs/toolbelt/12bd_editor.ipynb #4cdb2a13
-def other_with(note: Note, node: Node, ident: str, holders: Callable[[str], Sequence[str]]) -> str:
-    "Where another heading has this ID: in the same note as it is now, elsewhere as the `holders` know, who tell the files with it. Its title is not said, which may be private."
+def other_with(editor: NoteEditor, context: ToolContext, note: Note, node: Node, ident: str) -> str:
+    "Where another heading has this ID: in the same note as it is now, elsewhere as the index knows it. Its title is not said, which may be private."
     if not ident or node.properties.get("ID") == ident: return ""
-    if found := next((n for n in note.outline.nodes if n.index != node.index and n.properties.get("ID") == ident), None):
+    if found := next((n for n in editor.seen(context, note.outline, ident).nodes if n.line != node.line and n.properties.get("ID") == ident), None):
         return f"The heading in line {found.line} of {note.outline.file}" if found.kind != "file" else f"{note.outline.file} itself"
-    return "A heading of another note" if any(path != note.file.relative for path in holders(ident)) else ""
+    return "A heading of another note" if any(path != note.file.relative for path in editor.holders(ident, veil_for(context, ident))) else ""

@@ -30,7 +30,7 @@ from ..org import Node, Outline, plain_text
 from ..outline.privacy import is_private
 from ..outline.rewrite import RewriteError, change_tags, delete_property, retitle, set_property
 from ..tools import Parameter, Tool, ToolContext, ToolResult, pure
-from .veiled import two_sided, veil_for
+from .veiled import two_sided, veil_for, veil_of
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #69fad9e0
 def read_heading(do: NoteEditor, context: ToolContext, heading: str) -> ToolResult:
@@ -64,7 +64,7 @@ def todo_edit(editor: NoteEditor, context: ToolContext, heading: str, state: str
     from passepartout.outline.states import complete, set_state
     now, words, (opened, node) = moment(context), state.strip(), editor.find(context, heading)
     outline, meant = opened.outline, state_meant(opened.outline, node, words)
-    logging = logged_like_others(outline, editor.dates_done)
+    logging = logged_like_others(editor.seen(context, outline, ""), lambda: editor.dates_done(veil_of(context)))
     if words.lower() == "done" and words not in outline.keywords.states: text = complete(outline, node, now=now, note=note, logging=logging)
     else: text = set_state(outline, node, meant, now=now, note=note, logging=logging)
     name = editor.name(outline, node)
@@ -144,7 +144,7 @@ def priority_edit(editor: NoteEditor, context: ToolContext, heading: str, letter
 def set_edit(editor: NoteEditor, context: ToolContext, heading: str, name: str, value: str) -> list[FileEdit]:
     "The edit that sets a property of a heading, or of the whole file when the heading is empty. Raises `RewriteError`."
     note, node = editor.find(context, heading, whole=True)
-    if name.strip().upper() == "ID" and (where := other_with(note, node, value.strip(), editor.holders)):
+    if name.strip().upper() == "ID" and (where := other_with(editor, context, note, node, value.strip())):
         raise RewriteError(f"{where} has the ID {value.strip()} already, and links to it would lead to two headings. Leave this heading "
                            "without an ID, or give it a new one. Nothing was changed.")
     return note.edit(set_property(note.outline, node, name, value), f"Set {name} of {editor.name(note.outline, node)} to “{value}”")
@@ -190,10 +190,10 @@ AROUND = Parameter("heading", "string", "the heading that the list stands below;
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #5a7b8962
 def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"),
-               holders: Callable[[str], Sequence[str]] = lambda ident: (), dates_done: Callable[[], bool] = lambda: False,
+               holders: Callable[[str, Sequence[str]], Sequence[str]] = lambda ident, veil: (), dates_done: Callable[[Sequence[str]], bool] = lambda veil: False,
                paths: Callable[[], Sequence[str]] = tuple) -> list[Tool]:
-    """The tools that work on one heading of a note, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID;
-    `dates_done()`: whether tasks elsewhere say when they were done; `paths()`: all files, among which a link by a bare name chooses."""
+    """The tools that work on one heading of a note, for registering. `private_tags`: titles under them are left out of what is said; `holders(id, veil)`: the files in which a heading has this ID that is under none of the tags `veil`;
+    `dates_done(veil)`: whether tasks elsewhere say when they were done; `paths()`: all files, among which a link by a bare name chooses."""
     do = NoteEditor(cache or NoteCache(), tuple(private_tags), holders, paths, dates_done)
     def add(path, heading, title, kind, body, tags, keyword, scheduled, deadline, first, context):
         return add_edit(do, context, heading, title, kind, {"body": body, "tags": tags or (), "keyword": keyword, "scheduled": scheduled,
