@@ -20,6 +20,7 @@ from ..amounts import counted
 from ..capture import word_for
 from ..lazy import Regex
 from ..org import QUIET, Node, Outline, inside
+from ..outline.bodytext import last_table
 from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
 from .captures import decline, propose_capture, say, tool_call
@@ -186,11 +187,11 @@ _ROWS = Regex(r"[ \t]*\|.*\|[ \t]*")
 _RULE = Regex(r"[\s|:+-]+")
 
 def table_at_the_end(outline: Outline, node: Node) -> list[str]:
-    "The lines of the table in which the own text of `node` ends; empty where it ends otherwise."
+    "The lines of the table in which the own text of `node` ends, without the formulas of Org below it; empty where it ends otherwise."
     below = next((child.start for child in outline.children(node)), node.end)
-    lines, found = outline.text[node.body_start:below].rstrip().split("\n"), []
-    while lines and _ROWS.fullmatch(lines[-1].rstrip("\r")): found.insert(0, lines.pop().rstrip("\r"))
-    return [] if inside(outline.dead, below - 1) else found
+    lines, first, last, _ = last_table(outline.text[node.body_start:below])
+    found = [line.rstrip("\r") for line in lines[first:last]]
+    return [] if inside(outline.dead, below - 1) or not all(map(_ROWS.fullmatch, found)) else found
 
 # %% ../../nbs/reflex/editcalls.ipynb #494176e9
 def cells_of(row: str) -> list[str]:
