@@ -26,3 +26,16 @@ def test_a_row_that_would_shift_what_a_formula_names_by_its_number_is_left_to_or
     text = SPENT.replace("|-------+-----|\n| total", "| tools |  40 |\n|-------+-----|\n| total").replace("@>$2=vsum(@I..@II)", formula)
     (answer,), files = play(tmp_path, {"a.org": text}, "add to Spent: pots, 3")
     assert files == {"a.org": text} and "M-S-<down>" in answer
+
+
+@pytest.mark.parametrize("line, title", [("trage Urlaub vom 1.12. bis 5.12. ein", "Urlaub vom 1.12. bis 5.12."), ("Aufgabe: Urlaub vom 1. bis 5. Dezember", "Urlaub vom 1. bis 5. Dezember"),
+                                         ("todo: Urlaub von Dienstag bis Freitag", "Urlaub von Dienstag bis Freitag")])
+def test_several_german_days_stay_as_they_were_typed_and_the_first_is_the_date(tmp_path, line, title):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"] == f"* TODO {title}\nSCHEDULED: <2026-{'11-24' if 'Dienstag' in line else '12-01'} Tue>\n", answer
+
+
+@pytest.mark.parametrize("line", ["remind me from 1 dec to 5 dec to water the ferns", "remind me between 1 and 5 december about the ferns", "erinnere mich vom 1.12. bis 5.12. an die Farne"])
+def test_a_reminder_of_several_days_is_asked_about(tmp_path, line):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files == {"inbox.org": ""} and "remind me" in answer
