@@ -39,3 +39,11 @@ def test_several_german_days_stay_as_they_were_typed_and_the_first_is_the_date(t
 def test_a_reminder_of_several_days_is_asked_about(tmp_path, line):
     (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
     assert files == {"inbox.org": ""} and "remind me" in answer
+
+
+def test_a_note_that_would_be_a_task_is_asked_about_and_a_task_says_so_once(tmp_path):
+    files = {"a.org": "#+TODO: TODO WAITING | DONE\n"}
+    answers, after = play(tmp_path, files, "note: TODO call the bank", "note in a.org: WAITING for Pohl", 'note: "TODO call"')
+    assert after == files and "Did you mean “todo: call the bank”?" in answers[0] and "read as a task, WAITING" in answers[1] and "read as a task, TODO" in answers[2]
+    answers, after = play(tmp_path / "b", files, "todo in a.org: TODO call the bank by friday")
+    assert after["a.org"] == files["a.org"] + "* TODO call the bank\nDEADLINE: <2026-11-20 Fri>\n", answers
