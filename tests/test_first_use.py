@@ -47,3 +47,51 @@ def test_a_note_that_would_be_a_task_is_asked_about_and_a_task_says_so_once(tmp_
     assert after == files and "Did you mean “todo: call the bank”?" in answers[0] and "read as a task, WAITING" in answers[1] and "read as a task, TODO" in answers[2]
     answers, after = play(tmp_path / "b", files, "todo in a.org: TODO call the bank by friday")
     assert after["a.org"] == files["a.org"] + "* TODO call the bank\nDEADLINE: <2026-11-20 Fri>\n", answers
+
+
+@pytest.mark.parametrize("line, planned", [("todo pay rent by the 25", "DEADLINE: <2026-11-25 Wed>"), ("todo: oysters the 25 at 9", "SCHEDULED: <2026-11-25 Wed 09:00>"), ("remind me on the 25 to buy oysters", "SCHEDULED: <2026-11-25 Wed>"),
+                                           ("Aufgabe: Austern am 25", "SCHEDULED: <2026-11-25 Wed>"), ("todo: Austern bis zum 25", "DEADLINE: <2026-11-25 Wed>"), ("todo: plumber fri 0800", "SCHEDULED: <2026-11-20 Fri 08:00>"),
+                                           ("todo read Novak 2019 every friday at 16", "SCHEDULED: <2026-11-20 Fri 16:00 +1w>"), ("todo oil filter every 6m from 1.12.", "SCHEDULED: <2026-12-01 Tue +6m>")])
+def test_a_short_day_is_a_day(tmp_path, line, planned):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"].splitlines()[1] == planned and len(files["inbox.org"].splitlines()) == 2, answer
+
+
+@pytest.mark.parametrize("line, offer", [("todo: buy oysters the 25", "todo: buy oysters on the 25"), ("todo: pay rent by 25", "todo: pay rent by the 25"), ("todo: call the plumber fri", "todo: call the plumber on friday"),
+                                         ("todo: the friday after next call Ana", "todo: call Ana the friday after next"), ("todo: the last friday of november call Ana", "todo: call Ana the last friday of november")])
+def test_what_may_be_a_day_is_offered_as_one(tmp_path, line, offer):
+    answers, files = play(tmp_path, {"inbox.org": ""}, line, "yes")
+    assert f"Did you mean “{offer}”?" in answers[0] and files["inbox.org"].count(": <2026-1") == 1, answers
+
+
+@pytest.mark.parametrize("line", ["todo: cake for the 12", "todo: call by 5", "todo: get some sun", "todo: call 0800 1234", "todo: read page 25", "todo: budget friday 2027"])
+def test_a_number_that_is_no_day_stays_a_word(tmp_path, line):
+    (answer,), files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"] in ("", f"* TODO {line[6:]}\n") and "on the" not in answer and (files["inbox.org"] or "5" in line), answer
+
+
+def test_the_days_of_a_number_are_listed(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "* Concert <2026-11-25 Wed 19:00>\n"}, "what is due on the 25", "am I free on the 25?", "anything the 25?")
+    assert all("Concert" in answer for answer in answers)
+
+
+def test_the_next_appointment_of_somebody_is_not_the_next_one_of_all(tmp_path):
+    answers, _ = play(tmp_path, {"a.md": "# Weber\n\nNext appointment 2026-11-26 10:00.\n", "b.org": "* Dentist <2026-11-20 Fri 09:00>\n"}, "when is Weber's next appointment", "when is my next appointment")
+    assert "2026-11-26 10:00" in answers[0] and "Dentist" not in answers[0] and "Dentist" in answers[1]
+
+
+@pytest.mark.parametrize("line", ["Parents' evening at 19:30", "Parents' evening um 19:30"])
+def test_an_hour_alone_is_one_of_the_day_that_the_task_has(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Parents' evening\nDEADLINE: <2026-11-25 Wed>\n"}, line, "yes")
+    assert files["a.org"] == "* TODO Parents' evening\nDEADLINE: <2026-11-25 Wed 19:30>\n", answers
+
+
+@pytest.mark.parametrize("lines", [("Zahnarzt um 15 Uhr", "nein um 16 Uhr"), ("verschiebe Zahnarzt auf 15 Uhr", "nein um 16 Uhr"), ("verschiebe Zahnarzt auf 15 Uhr", "nein, 16 Uhr"), ("verschiebe Zahnarzt auf 15 Uhr", "nein, um vier")])
+def test_a_german_no_with_an_hour_keeps_the_day_and_is_no_task(tmp_path, lines):
+    answers, files = play(tmp_path, {"a.org": "* TODO Zahnarzt\nSCHEDULED: <2026-11-25 Wed>\n"}, *lines)
+    assert files == {"a.org": "* TODO Zahnarzt\nSCHEDULED: <2026-11-25 Wed 16:00>\n"}, answers
+
+
+def test_no_with_an_hour_and_nothing_before_it_is_no_task(tmp_path):
+    answers, files = play(tmp_path, {"a.org": ""}, "nein um 9", "no at 9")
+    assert files == {"a.org": ""}, answers

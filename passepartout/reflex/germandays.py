@@ -58,7 +58,8 @@ _PHRASES = (
     (Regex(r"(?<!from )\b(\d{1,2}(?::\d\d)?) until (\d{1,2}(?::\d\d)?)(?: uhr)?$"), r"from \1 to \2"),
     (Regex(r"\b(today|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday) in (?:8|eight) days\b"), r"\1 in a week"),
     (Regex(r"\bthe (?=(?:next |this )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b)"), ""),          # auf den Samstag
-    (Regex(r"\buntil the\b"), "until"))
+    (Regex(r"\bon (\d{1,2})(?= at\b|$)"), r"on the \1"),                  # am 25
+    (Regex(r"\buntil the\b(?! \d{1,2}(?: at\b|$))"), "until"))
 
 # %% ../../nbs/reflex/germandays.ipynb #4a43c07f
 _HOURS = "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
