@@ -95,3 +95,11 @@ def test_a_german_no_with_an_hour_keeps_the_day_and_is_no_task(tmp_path, lines):
 def test_no_with_an_hour_and_nothing_before_it_is_no_task(tmp_path):
     answers, files = play(tmp_path, {"a.org": ""}, "nein um 9", "no at 9")
     assert files == {"a.org": ""}, answers
+
+
+@pytest.mark.parametrize("name, text, after", [
+    ("20261101-compost.org", ":PROPERTIES:\n:ID: 9f1e\n:END:\n#+title: Compost\n\nGreen and brown.\n\n* Questions\n- how hot\n", "* turn it in march\n"),
+    ("compost.md", "---\ntitle: Compost\n---\nGreen.\n\n## Questions\n- how hot\n", "\n## turn it in march\n"), ("compost.md", "# Compost\n\nGreen.\n", "turn it in march\n"), ("20261101-compost.org", "#+title: Compost\n* Compost\nGreen.\n", "turn it in march\n")])
+def test_a_line_for_a_page_goes_under_a_heading_only_if_that_is_its_title(tmp_path, name, text, after):
+    (answer,), files = play(tmp_path, {name: text}, "add to compost: turn it in march")
+    assert files == {name: text + after}, answer
