@@ -103,3 +103,25 @@ def test_no_with_an_hour_and_nothing_before_it_is_no_task(tmp_path):
 def test_a_line_for_a_page_goes_under_a_heading_only_if_that_is_its_title(tmp_path, name, text, after):
     (answer,), files = play(tmp_path, {name: text}, "add to compost: turn it in march")
     assert files == {name: text + after}, answer
+
+
+@pytest.mark.parametrize("text, lines, item", [("* Reading list\n- Okafor\n", ("add Mbeki to the reading list", "and Tanaka", "yes"), "- Mbeki\n- Tanaka\n"), ("* Shopping list\n- [ ] milk\n", ("add milk to the shopping list", "and also eggs", "yes"), "- [ ] eggs\n")])
+def test_a_list_goes_on_whatever_kind_of_list_it_is(tmp_path, text, lines, item):
+    answers, files = play(tmp_path, {"a.org": text}, *lines)
+    assert files == {"a.org": text + item}, answers
+
+
+@pytest.mark.parametrize("line, after", [("no, monday", "** TODO swimming kit\nDEADLINE: <2026-11-23 Mon>\n"), ("done with it", "** DONE swimming kit\nDEADLINE: <2026-11-20 Fri>\n")])
+def test_a_task_below_a_heading_is_what_the_next_sentence_is_about(tmp_path, line, after):
+    answers, files = play(tmp_path, {"a.org": "* Mia\n"}, "add a task under Mia: swimming kit by friday", line)
+    assert files["a.org"].replace(files["a.org"].partition("CLOSED")[2].partition("] ")[0], "").replace("CLOSED] ", "") == "* Mia\n" + after, answers
+
+
+def test_of_several_that_were_added_none_is_it(tmp_path):
+    answers, files = play(tmp_path, {"a.md": "# Shopping list\n- [ ] milk\n"}, "add eggs, butter and flour to the shopping list", "move it to friday")
+    assert "2026" not in files["a.md"] and "Nothing was done" in answers[1], answers
+
+
+def test_the_inbox_that_begins_is_no_list(tmp_path):
+    answers, _ = play(tmp_path, {"a.md": "# A\n"}, "todo call school", "milk, eggs and bread")
+    assert "inbox list" not in answers[1]
