@@ -190,7 +190,7 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
         added = new_text(outline, lines, word is None and not joins)
         if kind == "task" and word is None and (at := place_of_task(outline)) < len(outline.text):
             added, rest = text_within(outline, at, lines), seen.encode(outline.text[at:])
-    check_found(outline, added, file, plain=outline.format == "markdown" and word == "", at=at)
+    check_found(outline, added, file, plain=outline.format == "markdown" and word == "", at=at, note=kind == "note")
     return data[:len(data) - len(rest)] + in_encoding(seen, added, file) + rest
 
 # %% ../nbs/08e_capture.ipynb #41b134e9
@@ -247,8 +247,8 @@ def first_open(outline: Outline) -> str:
     return outline.keywords.open[0] if outline.keywords.open else "TODO"
 
 # %% ../nbs/08e_capture.ipynb #30dcaece
-def check_found(outline: Outline, added: str, file: str, plain: bool = False, at: int | None = None) -> None:
-    "`CaptureError` unless the file with `added` at its end, or `at` a place, holds one more entry, and the others as they were; `plain` for a bullet without a keyword."
+def check_found(outline: Outline, added: str, file: str, plain: bool = False, at: int | None = None, note: bool = False) -> None:
+    "`CaptureError` unless the file with `added` at its end, or `at` a place, holds one more entry, and the others as they were; `plain` for a bullet without a keyword, `note` for what may be no task."
     at = len(outline.text) if at is None else at
     after = parse_note(outline.text[:at] + added + ("- TODO x\n" if plain else "") + outline.text[at:], file,
                        default=outline.keywords)
@@ -264,6 +264,8 @@ def check_found(outline: Outline, added: str, file: str, plain: bool = False, at
                            "is not closed. Close it, or add to another file.")
     if new.hidden or new.done:
         raise CaptureError(f"In {file} this title would be read as {new.hidden or 'done'}; begin it with another word.")
+    if note and new.keyword and not plain:
+        raise CaptureError(f"In {file} this note would be read as a task, {new.keyword} “{new.title}”; begin it with another word, or add it as a task.")
 
 # %% ../nbs/08e_capture.ipynb #7c126c64
 INBOX = "inbox.org"

@@ -46,7 +46,8 @@ def span_words(words: tuple[str, ...]) -> tuple[str, ...]:
     if words[:1] in (("when",), ("when's",)) and {"free", "busy", "available"} & set(words): words = words[1:]
     words = tuple(w[:-1] if w in ("todays", "tomorrows") else w[:-2] if w.endswith("'s") and w not in AROUND and w != "year's" else w
                   for w in words)
-    while words and words[0] in AROUND and words[:2] not in (("coming", "week"), ("coming", "weekend")): words = words[1:]
+    the_number = lambda: len(words) == 2 and words[0] == "the" and words[1].isdigit()          # on the 25
+    while words and words[0] in AROUND and words[:2] not in (("coming", "week"), ("coming", "weekend")) and not the_number(): words = words[1:]
     while words and words[-1] in AROUND: words = words[:-1]
     return words
 
@@ -83,7 +84,7 @@ def agenda(request: Request) -> dict | None:
     if inner[:1] == ("next",) and len(inner) == 2 and inner[1].isdigit() and {"appointments", "meetings", "events"} & set(words): inner = ("next",)
     if words in _NOW or inner == ("day",): inner = ("today",)
     of_tasks = {"task", "tasks", "todo", "todos", "deadline", "deadlines", "due"} & set(words)
-    if inner in _COMING and not of_tasks or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"):
+    if inner in _COMING and not of_tasks or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens") and AROUND.issuperset(inner[1:-1]):
         return tool_call("org-agenda", "You asked what comes next" + (f", in {folder}" if folder else ""), view="next", folder=folder)
     if inner == () and part: inner = ("today",)
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/reflex/captures.html.md"""
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'COMMAND', 'HEADS', 'GERMAN_JOINTS', 'tool_call', 'say', 'decline', 'Request',
            'plain_words', 'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'with_part', 'first_of_several',
            'task_parts', 'repeated_parts', 'title_and_body', 'capture', 'priority_letter', 'take_priority',
-           'with_priority', 'propose_capture', 'with_dates', 'capture_call', 'capture_words', 'placed']
+           'with_priority', 'propose_capture', 'capture_call', 'capture_words', 'placed']
 
 # %% ../../nbs/reflex/captures.ipynb #c5fe9524
 import re
@@ -26,7 +26,7 @@ from .doubts import doubt
 from .misplaced import day_within
 from .often import days_doubt
 from .germandays import dated_line
-from .plannedlines import Apart, planned_apart, signs_in_words
+from .plannedlines import planned_apart, signs_in_words, state_in_front, with_dates
 from ..records import record
 
 # %% ../../nbs/reflex/captures.ipynb #57dd2693
@@ -280,6 +280,8 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     "The call that captures `text`, or the question that has to be answered before."
     first, newline, rest = text.partition("\n")
     literal, when, repeat = _unquoted(first) != first.strip(), None, ""
+    if (stated := state_in_front(first)) and kind == "task": first = stated
+    elif stated and not newline and not set('"“”;') & set(stated) and not (file or "").lower().endswith(".md"): return decline(f"What begins with TODO is read as a task. Did you mean “todo{f' in {file}' if file else ''}: {stated}”? Say “yes”, and I'll do it. For a note, begin it with another word.")
     apart = planned_apart(first) if kind == "task" and not literal else None
     if apart and not apart.dates:
         return decline(f"“{apart.line}” says more than I write into a date, which is a day, an hour and one repeater, so nothing was added. Put it down in your editor, or say: todo {apart.title} {apart.words}")
@@ -311,12 +313,6 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     file = file or tail_file or "inbox.org"
     proposal = capture_call(with_priority(title, letter, file), kind, file, body, when, repeat)
     return with_dates(proposal, apart) if apart else proposal
-
-# %% ../../nbs/reflex/captures.ipynb #730c9626
-def with_dates(proposal: dict, apart: Apart) -> dict:
-    "The call of a capture with the dates that were typed in the manner of Org as arguments."
-    payload = proposal["payload"]
-    return {**proposal, "payload": {**payload, "args": {**payload["args"], **apart.dates}}} if payload["action"] == "CALL" else proposal
 
 # %% ../../nbs/reflex/captures.ipynb #2f34f033
 def capture_call(title: str, kind: str, file: str, body: str | None, when: When | None, repeat: str = "") -> dict:

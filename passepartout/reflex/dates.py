@@ -283,12 +283,13 @@ def in_its_week(words, today, nearest):
     return None
 
 # %% ../../nbs/reflex/dates.ipynb #b854a8f9
+_BARE_NUMBER = Regex(r"\d{1,2}\.?", re.ASCII)
 DAY_FORMS = (named_day, weekday, in_its_week, counted, beside, numeric, written, day_of_month, ending, nth_weekday, feast)
 
 def read_day(text: str | tuple[str, ...], today: date, *, nearest: bool = False) -> date | None:
     "The one day that `text` names, all of it; `None` when it is no date, `NoSuchDate` when it is one that cannot be."
     words = words_of(text) if isinstance(text, str) else text
-    while words and words[0] in ("on", "the"): words = words[1:]
+    while words and words[0] in ("on", "the"): words = (f"{words[1].rstrip('.')}th",) if words[0] == "the" and len(words) == 2 and _BARE_NUMBER.fullmatch(words[1]) else words[1:]
     if not words or len(words) > LONGEST: return None
     for form in DAY_FORMS:
         if (day := form(words, today, nearest)) is not None: return day

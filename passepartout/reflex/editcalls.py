@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 __all__ = ['ORG_NAMES', 'ACTS', 'day_and_hour', 'propose_move', 'has_open_box', 'list_in', 'plain_list', 'propose_item',
            'propose_under', 'propose_show', 'propose_tags', 'as_spelled', 'with_counter', 'as_item', 'table_at_the_end',
            'cells_of', 'as_row', 'add_text', 'propose_field', 'of_line', 'carry_out', 'into_file', 'row_in_file',
-           'is_top', 'propose_title']
+           'is_its_title', 'is_top', 'propose_title']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -20,6 +20,7 @@ from ..amounts import counted
 from ..capture import word_for
 from ..lazy import Regex
 from ..org import QUIET, Node, Outline, inside
+from ..outline.bodytext import last_table
 from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
 from .captures import decline, propose_capture, say, tool_call
@@ -186,11 +187,11 @@ _ROWS = Regex(r"[ \t]*\|.*\|[ \t]*")
 _RULE = Regex(r"[\s|:+-]+")
 
 def table_at_the_end(outline: Outline, node: Node) -> list[str]:
-    "The lines of the table in which the own text of `node` ends; empty where it ends otherwise."
+    "The lines of the table in which the own text of `node` ends, without the formulas of Org below it; empty where it ends otherwise."
     below = next((child.start for child in outline.children(node)), node.end)
-    lines, found = outline.text[node.body_start:below].rstrip().split("\n"), []
-    while lines and _ROWS.fullmatch(lines[-1].rstrip("\r")): found.insert(0, lines.pop().rstrip("\r"))
-    return [] if inside(outline.dead, below - 1) else found
+    lines, first, last, _ = last_table(outline.text[node.body_start:below])
+    found = [line.rstrip("\r") for line in lines[first:last]]
+    return [] if inside(outline.dead, below - 1) or not all(map(_ROWS.fullmatch, found)) else found
 
 # %% ../../nbs/reflex/editcalls.ipynb #494176e9
 def cells_of(row: str) -> list[str]:
@@ -262,7 +263,8 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
     within = [each for each in upper_headings(place, around) if command.verb != "state" or each.keyword]
     if command.verb == "body":
         titles = [each for each in within if each.kind == "heading"]
-        if len(titles) == 1 == len(within) and not titles[0].keyword: return carry_out(command, titles[0], around, today)
+        one = titles[0] if len(titles) == 1 == len(within) else None
+        if one and not one.keyword and is_its_title(one, around.outline(place.file)): return carry_out(command, one, around, today)
         named = command.args.get("called") or read_target(command.target).file or rank_of(command.target, place) == 0
         if not titles or named: return propose_capture("note", command.args["text"], place.file, today)
     if command.verb == "rename": return propose_title(command, place, around, today, within)
@@ -279,6 +281,13 @@ def row_in_file(command: Command, place: Place, around: Surroundings, today: dat
     if len(found) == 1: return carry_out(command, found[0], around, today)
     if found: return question(f"{name_of(place, around)} has several tables.", command.said, found, around, lambda chosen: carry_out(command, chosen, around, today))
     return decline(f"No heading of {name_of(place, around)} has a text that ends in a table, so nothing was done. “read {place.file}” shows what is in it; a table at the top of a file is changed in your editor.")
+
+# %% ../../nbs/reflex/editcalls.ipynb #943a53af
+def is_its_title(place: Place, outline: Outline) -> bool:
+    "Whether the one heading of a page stands for the page: it is called like it, or the page has neither another title nor text above that heading."
+    named = outline.nodes[0].title.strip()
+    if named != place.file.rpartition("/")[2].rpartition(".")[0]: return fold(named) == fold(place.title.strip())
+    return outline.format == "org" or is_top(place, outline)
 
 # %% ../../nbs/reflex/editcalls.ipynb #caa036b0
 def is_top(place: Place, outline: Outline) -> bool:

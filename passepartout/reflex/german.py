@@ -285,7 +285,9 @@ def filled(english: str, holes: dict[str, str | None], today: date) -> str | Non
         name = name.rstrip("2")
         if name == "span": put = as_span(words, today)
         elif name == "when": put = as_when(words, today)
-        elif name == "to": put = as_when(words, today) or ((said := in_english_days(words)) and read_hours(words_of(said)) and said) or as_span(words, today)
+        elif name == "to":
+            hour = (said := in_english_days(words)) and read_hours(words_of(said)) and said
+            put = english.startswith("no, ") and hour or as_when(words, today) or hour or as_span(words, today)         # nein, um 9: of the same day
         elif name == "until": put = in_english_days(words) or _ARTICLE.sub("", words)
         elif name == "about": put = _ARTICLE.sub("", dated_line(words, today) or words)
         elif name in ("count", "unit"): put = WORDS.get(words.lower(), words)

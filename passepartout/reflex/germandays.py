@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/germandays.html.md"""
 
 # %% auto #0
 __all__ = ['WORDS', 'as_ordinal', 'in_english_days', 'as_when', 'as_span', 'day_and_hour', 'ends_in_a_verb', 'before_the_verb',
-           'several_dated', 'dated_line']
+           'over_days', 'several_dated', 'dated_line']
 
 # %% ../../nbs/reflex/germandays.ipynb #12ebe656
 import re
@@ -16,7 +16,7 @@ from ..lazy import Regex
 from ..outline.diarydates import ordinal
 from .dates import MONTHS, WEEKDAY, NoSuchDate, words_of
 from .repetitions import read_repeat
-from .spans import part_of_day, read_span
+from .spans import closed_span, part_of_day, read_span
 from .whens import day_of_time, read_hours, read_when
 
 # %% ../../nbs/reflex/germandays.ipynb #45389cef
@@ -58,7 +58,8 @@ _PHRASES = (
     (Regex(r"(?<!from )\b(\d{1,2}(?::\d\d)?) until (\d{1,2}(?::\d\d)?)(?: uhr)?$"), r"from \1 to \2"),
     (Regex(r"\b(today|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday) in (?:8|eight) days\b"), r"\1 in a week"),
     (Regex(r"\bthe (?=(?:next |this )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b)"), ""),          # auf den Samstag
-    (Regex(r"\buntil the\b"), "until"))
+    (Regex(r"\bon (\d{1,2})(?= at\b|$)"), r"on the \1"),                  # am 25
+    (Regex(r"\buntil the\b(?! \d{1,2}(?: at\b|$))"), "until"))
 
 # %% ../../nbs/reflex/germandays.ipynb #4a43c07f
 _HOURS = "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
@@ -150,8 +151,21 @@ def before_the_verb(words: list[str], today: date) -> str | None:
             return None if vague else f"{' '.join(words[:start]).strip(' ,:-')} {words[-1]} {when}"
     return None
 
+# %% ../../nbs/reflex/germandays.ipynb #be0af299
+def over_days(text: str, today: date) -> str | None:
+    "A line that ends in several German days in a row, with the first of them as a date at its end; `None` for any other."
+    words = text.strip().rstrip(".!").split() if text.strip()[-1:] != "." else text.split()
+    for size in range(min(7, len(words) - 1), 0, -1):
+        said = in_english_days(" ".join(words[-size:]))
+        if not said or words[-size].lower() in ("und", "bis") or any(":" in word for word in words[-size:]): continue
+        try: days = closed_span(words_of(said), today)
+        except NoSuchDate: return None
+        if days and days[0] < days[1] and (words[-size][:1].isdigit() or WORDS.get(words[-size].lower()) in ("from", *WEEKDAY)): return f"{text.strip()} on {days[0]}"
+    return None
+
 # %% ../../nbs/reflex/germandays.ipynb #83fdebb4
 _JOINT = Regex(r",?\s+und\s+|\s*[,;]\s+", re.I)
+_A_DAY = Regex(rf"\d{{1,2}}\.(?:\d{{1,2}}\.(?:\d{{4}})?)?|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend|{'|'.join(word for word, english in WORDS.items() if english in _MONTHS)}", re.I)
 
 def several_dated(text: str, today: date) -> list[str]:
     "The parts of a German line that each have a day of their own, with the days in English at their ends; empty for any other line."
@@ -162,11 +176,13 @@ def several_dated(text: str, today: date) -> list[str]:
 def dated_line(text: str, today: date) -> str | None:
     "A line with a German date at its end, at its beginning or around it, with the date in English at the end."
     if several_dated(text, today): return None
+    if whole := over_days(text, today): return whole
     apart, both = day_and_hour(text, today)
     if apart: return both
     words = text.split()
     for size in range(min(7, len(words) - 1), 0, -1):
         for date_words, rest in ((words[-size:], words[:-size]), (words[:size], words[size:])):
+            if rest[0].lower() == "bis" or rest[-1].lower() in ("bis", "von", "vom", "ab") or date_words[0].lower() == "bis" and _A_DAY.fullmatch(rest[-1]): continue          # one end of several days
             if (rest[0].lower() != "und" and WORDS.get(rest[0].lower()) not in WEEKDAY and in_english_days(" ".join(rest)) is None
                 and (when := as_when(" ".join(date_words), today))):
                 return f"{' '.join(rest).strip(' ,:-')} {when}"

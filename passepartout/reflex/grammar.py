@@ -23,7 +23,7 @@ from .offers import CORRECTED, TODO_OR_NOTE, WHICH, filled_in, says_no, says_onl
 from .birthdays import with_birth_date
 from .captures import Request, decline, repeated_parts, say
 from .command import Command
-from .dates import NoSuchDate, say_day
+from .dates import NoSuchDate, say_day, words_of
 from .edits import ask_which, edit, number_in, with_fallback
 from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere, with_its_end
 from .german import in_english
@@ -193,7 +193,8 @@ def there_already(better: str, request: Request, around: Surroundings) -> str | 
     if not isinstance(found, list) or found[0].kind != "one" or found[0].rank and _in_content(title) != _in_content(found[0].places[0].title): return None
     place = found[0].places[0]
     if place.kind == "file" or place.done or not (place.open or place.day) or is_private(place.tags, around.private): return None
-    offer = f"set the deadline of {title} to {when}" if when.kind == "deadline" else f"move {title} to {when}"
+    only_hour = when.clock and place.day and when.day == request.today and not {"today", "tonight", "heute"} & set(words_of(request.text))
+    offer = f"move {title} to {when.clock:%H:%M}" if only_hour else f"set the deadline of {title} to {when}" if when.kind == "deadline" else f"move {title} to {when}"
     return f"“{place.title}” is there already ({place.file}:{place.line}). Did you mean “{offer}”? Say “yes”, and I'll do it. For another one: {better}"
 
 # %% ../../nbs/reflex/grammar.ipynb #81828829

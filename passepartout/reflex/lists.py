@@ -71,7 +71,7 @@ def of_single_things(call: dict, around: Surroundings) -> bool:
 
 # %% ../../nbs/reflex/lists.ipynb #d6ad3583
 _LIST_SEEN = Regex(r"(?:what(?:'?s|\s+is)(?:\s+(?:still|left|open|missing))*\s+on|show(?:\s+me)?|read|open)\s+((?:the|my|our)\s+[^:\n\"“”]{2,60}?\blist)\W*", re.I)
-_PUT_ON = Regex(r"Added the item “[^“”\n]{1,200}” to “([^“”\n]{2,80})” in .*|You asked to add the item .*", re.S)
+_PUT_ON = Regex(r"Added the item “[^“”\n]{1,200}” to “([^“”\n]{2,80})” in .*|You asked to add the item .*|“[^“”\n]{1,200}” is there already, in “([^“”\n]{2,80})” \(.*|Changed the text below “([^“”\n]{0,70}(?:\blist|liste))” in .*", re.S | re.I)
 
 _BEGUN = Regex(r"Added “[^“”\n]{1,200}” to (?:[^\s“”]{1,80}/)?([\w-]{2,60})\.md(?![^\n])|Added the task “[^“”\n]{1,200}” to (?:[^\s“”]{1,80}/)?([\w-]{2,60})\.md \(a new file\)"
                r"|(?:[^\s“”]{1,80}/)?([\w-]{2,60})\.md, lines 1-\d+ of \d+:\n[-*+] \[[ xX]\]")
@@ -81,11 +81,11 @@ _PUT_OFFERED = Regex(r"Did you mean “add [^“”\n;]{1,200} to (?:the )?([^�
 def list_spoken_of(said: str, told: str) -> str | None:
     "The name of the list that a sentence asked to see, or that its answer says something was put on."
     found = (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200]), _PUT_OFFERED.match(told[:600]),
-             _TOLD_TO_PUT.fullmatch(said.strip().rstrip("!.")[:200]) if told.startswith("Added “") else None)
-    if begun := _BEGUN.match(told[:600]):
-        name = (begun[1] or begun[2] or begun[3]).replace("-", " ")
+             _TOLD_TO_PUT.fullmatch(said.strip().rstrip("!.")[:200]) if told.startswith(("Added “", "Changed the text below “")) else None)
+    begun = _BEGUN.match(told[:600])
+    if begun and (name := (begun[1] or begun[2] or begun[3]).replace("-", " ")).lower() != "inbox":          # what has no place yet is no list
         return name if name.lower().endswith(("list", "liste")) else f"{name} list"
-    return next((COUNTER.sub("", seen[1]).strip() for seen in found if seen and seen[1]), None)
+    return next((COUNTER.sub("", name).strip() for seen in found if seen for name in seen.groups() if name), None)
 
 _THE_LIST = Regex(r"(?:(?:and|ok|so)\s+)?(?:what(?:'?s|\s+is)(?P<left>(?:\s+(?:still|left|open|missing|unchecked))*)(?P<where>\s+(?:on|in|from)\s+(?:(?:the|my|our)\s+list|it|there))?|(?P<shown>(?:show(?:\s+me)?|read|open|see)\s+)?(?P<bare>(?:the|my|our)\s+list))", re.I)
 
@@ -144,7 +144,7 @@ def list_goes_on(request: Request, around: Surroundings, exact: Callable[[str], 
     if next(iter(in_english(request.text, request.today)), None): return None
     if where is None or not re.fullmatch(r"(?:(?!\b(?:and|then|und|dann)\b)[\w' /-]){2,80}", where) or re.search(r"\b(?:to|on|onto|under)\s", found[1], re.I) or bare and not re.fullmatch(r"[^,]{1,40}(?:,[^,]{1,40})*,?\s(?:and|und|&)\s[^,]{1,40}", found[1]): return None
     items = each_item(f"add {found[1]} to {where}") or (chain_of(f"add {found[1]} to {where}") or ("", []))[1] or [f"add {found[1]} to {where}"]
-    new = [each for each in items if (call := exact(each)) and call["payload"]["tool"] in ("org-check", "org-add-headline")]
+    new = [each for each in items if (call := exact(each)) and call["payload"]["tool"] in ("org-check", "org-add-headline", "org-edit-body")]
     if not new: return None
     return decline(f"Did you mean “{'; '.join(new)}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it.")
 

@@ -14,7 +14,7 @@ import re
 from datetime import date
 
 from ..lazy import Regex
-from .dates import NoSuchDate, words_of
+from .dates import WEEKDAY, NoSuchDate, words_of
 from .germandays import as_when, dated_line, several_dated
 from .often import HOUR_AT_END
 from .whens import When, read_hours, read_when, split_when
@@ -116,8 +116,9 @@ def day_in_front(line: str, today: date) -> str | None:
         if not head: continue
         hour = _SURE_HOUR.fullmatch(" ".join(head)) is not None
         if hour and read_when(("today", *head), today): return f"{rest} today {' '.join(words[:size]).rstrip(',:')}"
-        if not (head[0] in _SURE_DAY or head[0][0].isdigit() or any(":" in word for word in head)) or rest.split()[0].lower() in _OPEN_END: continue
-        if (when := read_when(head, today)) is None: continue
+        longer = len(head) > 2 and (head[0] == "the" or head[0] in WEEKDAY)          # the friday after next
+        if not (longer or head[0] in _SURE_DAY or head[0][0].isdigit() or any(":" in word for word in head)) or rest.split()[0].lower() in _OPEN_END: continue
+        if (when := read_when(head, today) or (read_when(("on", *head), today) if longer else None)) is None: continue
         if not when.clock and (late := HOUR_AT_END.search(rest)) and rest[:late.start()].strip(): rest, words[size - 1] = rest[:late.start()].rstrip(" ,"), f"{words[size - 1].rstrip(',:')} {late[0].strip()}"
         return f"{rest} {' '.join(words[:size]).rstrip(',:')}"
     return None

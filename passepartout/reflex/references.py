@@ -33,7 +33,7 @@ from .whens import HOURS_IN_WORDS
 from ..targets import Place, Resolved, choose, places_of, read_target, same_file
 
 # %% ../../nbs/reflex/references.ipynb #3f10a668
-DID = ("Added the ", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “",
+DID = ("Added the ", "Added “", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “",
         "Changed the text below “")
 _UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number", "No question of mine is open")
 _OF_SOMETHING_NEW = Regex(r"\A(?:I didn't understand that\. Did you mean|Nothing in your notes is called [^\n]{1,120} For a new task:) “?(?:todo|remind|note)\b")
@@ -56,7 +56,7 @@ def referent(around: Surroundings) -> Place | None:
     asked = set(_WITH_PLACE.findall(line)) if not told.endswith(ENDING) else ()
     if len(asked) == 1: return heading_on(*[(file, int(number)) for file, number in asked][0], around, line)
     names, files = _NAMED.findall(line), dict.fromkeys(_FILES.findall(line))
-    if not line.startswith(DID) or not names or not files: return None
+    if not line.startswith(DID) or not names or not files or sum(each.startswith(DID) for each in told.split("\n")) > 1: return None
     title = re.sub(r"^\[#\w\] ", "", names[-1 if line.startswith("Renamed") else 0])
     outlines = [outline for file in files if (outline := outline_if_there(file, around)) is not None]
     found = [place for outline in outlines for place in places_of(outline) if place.title.strip() == title and place.kind != "file"

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/reminders.html.md"""
 
 # %% auto #0
 __all__ = ['STATEMENT', 'is_only_a_time', 'early_day', 'says_when', 'leading_time', 'two_times', 'has_own_day', 'reminder_words',
-           'joint_of', 'day_wanted', 'remind', 'day_at_the_end', 'appointment']
+           'over_several_days', 'joint_of', 'day_wanted', 'remind', 'day_at_the_end', 'appointment']
 
 # %% ../../nbs/reflex/reminders.ipynb #0ed00b83
 import re
@@ -18,6 +18,7 @@ from .captures import (GERMAN_JOINTS, Request, capture_call, decline, repeated_p
                                           with_priority, with_part, with_rest)
 from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
+from .spans import closed_span
 from .whens import When, read_when, split_when
 from .doubts import doubt
 from .misplaced import AND, day_within, days_in_front, each_task, later_task
@@ -82,6 +83,17 @@ def reminder_words(request: Request) -> list[str] | None:
     size = next((len(head) for head in _HEADS if said[:len(head)] == head), None)
     return None if size is None else _TO_IN_HASTE.sub("to ", _PLEASE.sub("", request.after(size)).lstrip(":, ")).split(" ")
 
+# %% ../../nbs/reflex/reminders.ipynb #ff7aeeca
+def over_several_days(parts: list[str], today: date) -> str | None:
+    "The question about a reminder for several days in a row, before its matter; `None` for any other."
+    for at in range(3, min(len(parts) - 1, 12)):
+        if parts[at].lower() not in ("to", "about", "that"): continue
+        try: days = closed_span(words_of(" ".join(parts[:at])), today)
+        except NoSuchDate: return None
+        if days and days[0] < days[1]:
+            return f"A reminder has one day, or comes again and again. For example: remind me on {days[0].day} {MONTHS[days[0].month - 1]} {' '.join(parts[at:])[:80]}, or: remind me every day {' '.join(parts[at:])[:80]}"
+    return None
+
 # %% ../../nbs/reflex/reminders.ipynb #02af4049
 def joint_of(parts: list[str], today: date) -> int | None:
     "Where among the words of a reminder its matter begins; `None` when nothing joins."
@@ -119,6 +131,7 @@ def remind(request: Request) -> dict | None:
     "remind me to X on friday 9:30, remind me on friday to X"
     if (parts := reminder_words(request)) is None: return None
     if request.favour and parts and parts[-1].rstrip("?"): parts = [*parts[:-1], parts[-1].rstrip("?")]
+    if question := over_several_days(parts, request.today): return decline(question)
     joint = joint_of(parts, request.today)
     if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today):
         return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
@@ -184,7 +197,7 @@ def appointment(request: Request) -> dict | None:
 # %% ../../nbs/reflex/reminders.ipynb #3fe0ef13
 _KIND_BEFORE = Regex(r"^(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*|termin\s+(?!(?:mit|beim?|zum|zur|für|am|um|in|im)\s))(?=\S)", re.I)
 _I_HAVE = Regex(r"^(?:(?:i|we)(?:['’]ve|\s+have)(?:\s+got)?|there(?:['’]s|\s+is))\s+(?!to\b|been\b|not\b)(?:(?:an?|my|our|the)\s+)?(?=\S)", re.I)
-_NO_MATTER = frozenset("on at in by from to for and the a an next this am um im bis ab".split())
+_NO_MATTER = frozenset("on at in by from to for and the a an next this am um im bis ab no nope yes ok okay sorry actually nein ja doch lieber".split())
 STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be|starts|begins|ist|sind|war|waren|wird|beginnt)(?:\s+(?:now|moved|only|already|not|erst|schon|jetzt|nun|doch|nicht|wieder|um|at))*$|\bnow$",
                   re.I)
 _BROKEN_OFF = Regex(r"\b(?:to|for|until|till|from|with|of|onto|into)(?:\s+(?:the|a|an|my|our|your|this|that))?\Z|\s(?:the|a|an|my|our|your)\Z", re.I)

@@ -12,7 +12,7 @@ import re
 from datetime import date
 
 from ..lazy import Regex
-from .dates import (LONGEST, NTH, ORDINAL, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, a_count, day_of_month, feast, numeric, read_day, words_of, written)
+from .dates import (LONGEST, NTH, ORDINAL, STEP, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, a_count, day_of_month, feast, numeric, read_day, words_of, written)
 from .whens import DAYTIMES, When, without_clock
 
 # %% ../../nbs/reflex/repetitions.ipynb #48c2ac50
@@ -71,6 +71,7 @@ def _every(words, today) -> tuple[str, When | None] | None:
         if len(rest) > 2 and rest[-2] == "on" and rest[-1] in WEEKDAY and (again := read_repeat(("every", *rest[:-2]), today)) and again[0][-1] == "w":
             return again[0], When("scheduled", read_day(rest[-1:], today), *hours)
         if rest in tuple((part,) for part in DAYTIMES) and hours[0]: return "+1d", When("scheduled", today, *hours)
+        if len(rest) == 1 and (step := STEP.fullmatch(f"+{rest[0]}")) and int(step[1]): return f"+{int(step[1])}{step[2]}", When("scheduled", today, *hours) if hours[0] else None
         count, unit = (other, rest) if len(rest) == 1 else (a_count(rest[0]), rest[1:]) if len(rest) == 2 else (None, ())
         if count and count < 1000 and len(unit) == 1 and unit[0] in UNITS:
             return f"+{count}{UNITS[unit[0]][0]}", When("scheduled", today, *hours) if hours[0] else None
@@ -100,7 +101,7 @@ def split_repeat(text: str, today: date) -> tuple[str, str, When | None]:
     spots = [(m.start(), m.group()) for m in re.finditer(r"\S+", text[-200:])]
     for start in range(max(1, len(spots) - LONGEST), len(spots)):
         # “on the last day of every month” is more than “every month”
-        if (before := spots[start - 1][1].lower()) in ("of", "in", "the", "every", "each") or a_count(before) is not None:
+        if (before := spots[start - 1][1].lower()) in ("of", "in", "the", "every", "each") or a_count(before) is not None and spots[start][1].lower() not in ("every", "each"):
             continue
         if found := read_repeat(words_of(" ".join(word for _, word in spots[start:])), today):
             return text[:max(0, len(text) - 200) + spots[start][0]].rstrip(" ,;-–"), *found

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/reflex/sentences.html.md"""
 __all__ = ['FIRST', 'LOOKING', 'THEN', 'READERS', 'ASKED', 'shell_line', 'timed', 'timed_anew', 'under_a_heading', 'under_a_line',
            'line_called', 'finish_by', 'only_a_file', 'titled', 'exactly', 'whats_in', 'reworded', 'on_that_list',
            'several_lines', 'answer', 'day_offered', 'exact_call', 'looked_up', 'told', 'in_sequence', 'spelt_better',
-           'misspelt', 'understood', 'translated', 'looked_for', 'is_called', 'mentioned']
+           'misspelt', 'understood', 'on_its_day', 'translated', 'looked_for', 'is_called', 'mentioned']
 
 # %% ../../nbs/reflex/sentences.ipynb #8b047113
 import re
@@ -292,6 +292,16 @@ def understood(request: Request, around: Surroundings) -> dict | None:
     proposal = in_sequence(request, around) or answer(request, around)
     return day_offered(proposal, request, around) or proposal
 
+# %% ../../nbs/reflex/sentences.ipynb #54f164e3
+_MOVED_TODAY = Regex(r"(?P<move>move [^”\n]{1,200} to )(?P<day>\d{4}-\d\d-\d\d) (?P<hour>\d\d:\d\d)(?=”\?)")
+
+def on_its_day(proposal: dict, request: Request, around: Surroundings) -> dict:
+    "The `proposal`, with an offered move to an hour of today as one to that hour of the day which the task has, where the person named no day."
+    text = str(proposal["payload"].get("text", ""))
+    if not (found := _MOVED_TODAY.search(text)) or found["day"] != request.today.isoformat() or re.search(r"\b(?:heute|gleich|nachher|today)\b", request.text[:300], re.I): return proposal
+    again = understood(Request.of(said := f"{found['move']}{found['hour']}", request.today), around)
+    return decline(text.replace(found[0], said, 1)) if again and again["payload"]["action"] == "CALL" else proposal
+
 # %% ../../nbs/reflex/sentences.ipynb #7e315d06
 def translated(request: Request, around: Surroundings) -> dict | None:
     "The proposal for a German sentence; `None` when it is none, or when its English is not understood."
@@ -300,7 +310,7 @@ def translated(request: Request, around: Surroundings) -> dict | None:
         if proposal is None: continue
         payload = proposal["payload"]
         return ({**proposal, "payload": {**payload, "explanation": f"Read as “{english}”. {payload['explanation']}"}}
-                if "explanation" in payload else proposal)
+                if "explanation" in payload else on_its_day(proposal, request, around))
     return None
 
 # %% ../../nbs/reflex/sentences.ipynb #f1d036df

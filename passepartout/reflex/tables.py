@@ -16,6 +16,7 @@ from decimal import Decimal
 
 from ..lazy import Regex
 from ..org import Outline
+from ..outline.bodytext import TOTALS
 from ..outline.privacy import is_private
 from ..records import record
 from .captures import Request, say
@@ -75,7 +76,6 @@ def number_of(cell: str) -> tuple[Decimal, str] | None:
     return (-value if found[1] in ("-", "−") or found[3] else value), {"EUR": "€", "EURO": "€", "USD": "$", "GBP": "£", "H": "h"}.get(unit, unit)
 
 # %% ../../nbs/reflex/tables.ipynb #055b5756
-_TOTAL = frozenset("total sum subtotal summe gesamt zwischensumme insgesamt".split())
 MOST_LEFT_OUT = 5
 
 def say_sum(cells: list[tuple[int, str]]) -> tuple[str, str]:
@@ -105,7 +105,7 @@ def amounts(table: Table) -> int | None:
 
 def rows_of(table: Table, at: int) -> list[tuple[int, tuple[str, ...]]]:
     "The rows that reach this column and are no totals of the others."
-    return [(line, cells) for line, cells in table.rows if at < len(cells) and not _TOTAL & set(re.findall(r"[^\W_]+", fold(" ".join(cells[:at]))))]
+    return [(line, cells) for line, cells in table.rows if at < len(cells) and not TOTALS & set(re.findall(r"[^\W_]+", fold(" ".join(cells[:at]))))]
 
 # %% ../../nbs/reflex/tables.ipynb #b8c582b7
 def tables_with(word: str, place: str | None, around: Surroundings) -> list[Table]:
@@ -183,7 +183,7 @@ def who_has(named: dict[str, str], place: str | None, around: Surroundings) -> d
     lines, same = [], _SAME.get(word, (word,))
     for table in {(table.file, table.rows): table for each in same for table in tables_with(each, place, around)}.values():
         if not (at := next(filter(None, (column(table, each) for each in same)), 0)): continue
-        rows = [(cells[0], (cells[at] if at < len(cells) else "").strip()) for _, cells in table.rows if cells[0] and not _TOTAL & set(fold(cells[0]).split())]
+        rows = [(cells[0], (cells[at] if at < len(cells) else "").strip()) for _, cells in table.rows if cells[0] and not TOTALS & set(fold(cells[0]).split())]
         met = [name for name, said in rows if (said_yes(said) if wants else said.lower() in _NO)]
         other = [f"{name} (“{said[:30]}”)" for name, said in rows if not said_yes(said) and said.lower() not in _NO]
         lines.append(f"{table.file}:{table.rows[0][0]}: {', '.join(met) or 'nobody'}, of {len(rows)}." + (f" Neither yes nor no: {', '.join(other)}." if other else ""))

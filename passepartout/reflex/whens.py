@@ -42,6 +42,7 @@ _SCHEDULED = ("on", "for", "from", "scheduled")
 _HOURS_AS_H = tuple(str(hour) for hour in range(7, 24))       # below, 2h is how long something takes
 HOURS_IN_WORDS = tuple("one two three four five six seven eight nine ten eleven twelve".split())
 _CLOCK = Regex(r"([0-9]{1,2})(?:[:h.]([0-9]{2})?)?(am|pm)?")
+_FOUR = Regex(r"(?:[01][0-9]|2[0-3])[0-5][0-9]")           # 0830
 
 _QUARTERS = {("half", "past"): 30, ("half",): 30, ("quarter", "past"): 15, ("a", "quarter", "past"): 15, ("quarter", "to"): -15,
              ("a", "quarter", "to"): -15}
@@ -57,7 +58,8 @@ def read_time(words) -> time | None:
     "9:30, at 9, at 9.30, half past nine, quarter to ten, 5 pm, 5 o'clock, at five, 17 Uhr, 14h, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
     at, words = (True, words[1:]) if words and words[0] == "at" else (False, words)
     if words and (at or len(words) == 2) and words[0] in HOURS_IN_WORDS: words = (str(a_count(words[0])), *words[1:])
-    if len(words) == 2 and words[1] in ("o'clock", "oclock", "uhr"): at, words = True, words[:1]
+    if len(words) == 2 and words[1] in ("o'clock", "oclock", "uhr", "hrs", "hours") and (words[1][0] != "h" or _FOUR.fullmatch(words[0])): at, words = True, words[:1]
+    if len(words) == 1 and _FOUR.fullmatch(words[0]) and (at or words[0][0] == "0"): return time(int(words[0][:2]), int(words[0][2:]))
     if (clock := _by_quarters(words)) is not None: return clock
     if words == ("noon",): return time(12)
     if not at and len(words) == 1 and words[0][-1:] == "h" and words[0][:-1] in _HOURS_AS_H: return time(int(words[0][:-1]))
@@ -186,8 +188,8 @@ def read_when(words, today) -> When | None:
                                                                 if word not in ("the", "next")))
         if not bare: rest = rest[2 if rest[1:2] and rest[1] in ("by", "on", "for") else 1:]
         if not rest or (bare and not _plain_enough(rest[1:] if rest[0] == "the" and rest[1:] and rest[1][0].isdigit() else rest)
-                        and not (hours[0] and (_short_day(rest, words) or len(rest) == 1
-                                               and DAY_FIRST.fullmatch(rest[0])))) or (rest[0] == "the" and rest[-1] in WEEKDAY):
+                        and not (hours[0] and (_short_day(rest, words) or len(rest) == 1 and DAY_FIRST.fullmatch(rest[0])
+                                               or len(rest) == 2 and rest[0] == "the" and rest[1].isdigit()))) or (rest[0] == "the" and rest[-1] in WEEKDAY):
             continue
         if (day := read_day(rest, today)) and before and day == today and rest[-1] in WEEKDAY: day = shifted(day, 7, "day")
         if day: return When(kind, shifted(day, -1, "day") if before else day, *hours)
@@ -216,6 +218,7 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
             continue
         if spots[start][1][0].isdigit() and spots[start][1][-1] == "," and ":" in spots[start][1]: continue
         phrase = words_of(" ".join(word for _, word in spots[start:]))
+        if len(phrase) == 3 and phrase[0] in ("for", "from") and phrase[1] == "the" and phrase[2].isdigit(): continue         # cake for the 12
         if phrase and (when := read_when(phrase, today)):
             title = text[:offset + spots[start][0]].rstrip(" ,;-–")
             return title, at_its_hour(title, phrase, when)

@@ -216,9 +216,11 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
     def move(path, heading, target, under, context): return refile_edit(do, context, heading, under)
     def store(path, heading, archive, context): return archive_edit(do, context, heading)
     def write(path, heading, text, mode, context):
-        from passepartout.outline.bodytext import edit_body
+        from passepartout.outline.bodytext import edit_body, said_of_row
+        note, node = do.find(context, heading, whole=True)
+        row = said_of_row(note.outline, node, text) if mode.strip().lower() == "append" else ""
         return do.change(context, heading, lambda outline, node: edit_body(outline, node, text, mode.strip().lower()),
-                         "Changed the text below {}" if heading.strip() else "Changed the text at the beginning of {}", whole=True)
+                         ("Changed the text below {}" if heading.strip() else "Changed the text at the beginning of {}") + row, whole=True)
     def box(path, heading, item, done, add, context): return check_edit(do, context, heading, item, done, add)
     def name(path, target, links, context): return rename_edit(do, context)
     def read(path, heading, context): return read_heading(do, context, heading)
