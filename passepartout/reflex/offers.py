@@ -115,7 +115,7 @@ def at_another_time(offer: str, said: str, today: date) -> str | None:
     if vague and says_only_when(said, today):                         # todo clean the cellar this weekend: saturday
         head, found, tail = offer.lower().rpartition(vague[1].lower())
         return f"{offer[:len(head)]}{in_that_time(vague[1], said, today)}{offer[len(head) + len(found):]}"
-    said = english if (english := in_english_days(said)) and says_only_when(said, today) else said
+    if read_hours(words_of(said)) is None and (english := in_english_days(said)) and says_only_when(english, today): said = english          # 10 am is no German
     said, words = f"at {said}" if re.fullmatch(r"1?\d|2[0-3]", said) else said, offer.split()
     from_word = lambda fits: next((n for n in range(1, len(words)) if fits(" ".join(words[n:]))), len(words))
     hour = lambda text: read_hours(words_of(text)) is not None
