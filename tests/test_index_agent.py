@@ -65,7 +65,7 @@ def slow_agent(home, files, seconds, most):
     return agent
 
 def test_a_tool_that_waits_for_the_first_reading_is_not_given_up(home):
-    agent = slow_agent(home, files=30, seconds=0.05, most=0.4)
+    agent = slow_agent(home, files=30, seconds=0.1, most=1.5)
     try: answer = str(agent.run(agent.handle(QUESTION)))
     finally: agent.run(agent.close())
     assert "Thing" in answer and "given up" not in answer, answer

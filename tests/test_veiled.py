@@ -310,12 +310,15 @@ async def heard(place, notes, proposals, restart=False, proposing=1):
     seen, script = [], []
     write()
     agent = await boot()
+    def look():
+        agent.indexed()
+        agent.seen_at = 0.0          # it looks around every two seconds: in one of two worlds between two turns, and in the other not
     for n, proposal in enumerate(proposals):
         seen.clear(); script[:] = [proposal, call("read-file", {"path": "me.org"})]
-        agent.indexed()
+        look()
         first = await agent.handle("please look that up", session=f"s{n}")
         if restart: await agent.close(); agent = await boot()
-        agent.indexed()
+        look()
         second = await agent.handle("and now?", session=f"s{n}")
         out.append(([re.sub(r"\b[0-9a-f]{16,}\b|\d\d:\d\d(:\d\d)?", "", text.replace(str(place), "")) for text in seen], len(first.approvals), len(second.approvals)))
         write()
