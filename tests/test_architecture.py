@@ -322,8 +322,8 @@ def private_names(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)): made.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store): made.add(node.id)
         elif isinstance(node, ast.ImportFrom) and node.level: taken |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store): made.add(node.attr)
         elif isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls", "super()"): taken.add(node.attr)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store): made.add(node.attr)
     return [{name for name in names if name.startswith("_") and not name.startswith("__")} - SPELT_BY_OTHERS for names in (made, taken)]
 
 
@@ -353,7 +353,7 @@ def test_no_room_uses_a_name_that_another_keeps_to_itself():
     assert {name: left for name, (made, taken) in told.items() if (left := (taken - made) & ours)} == {}
 
 
-@pytest.mark.parametrize("source, taken", [("from .b import _c", {"_c"}), ("from os import _exit", set()), ("x._run()", {"_run"}), ("self._run()", set()), ("x._replace(a=1)", set()), ("x._a = 1", set()), ("x.__doc__", set())])
+@pytest.mark.parametrize("source, taken", [("from .b import _c", {"_c"}), ("from os import _exit", set()), ("x._run()", {"_run"}), ("self._run()", set()), ("x._replace(a=1)", set()), ("x._a = 1", {"_a"}), ("self._a = 1", set()), ("x.__doc__", set())])
 def test_names_that_others_keep_are_found(source, taken): assert private_names(ast.parse(source))[1] == taken
 
 

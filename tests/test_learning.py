@@ -4,7 +4,7 @@ import pytest
 from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.learning import adopt_rule, in_the_shadow, proposals, record_rule, shadows, try_rule, would_have
+from passepartout.learning import adopt_rule, proposals, record_rule, shadows, try_rule, would_have
 from passepartout.rulefile import read_rules
 from passepartout.tools import Parameter, Tool
 
@@ -34,7 +34,7 @@ async def test_an_open_world_call_is_learned_only_with_every_word_of_it(tmp_path
     (found,) = proposals(agent)
     assert dict(found.rule.where) == {"to": ("ana@example.org",), "text": ("hello",)} and found.rule.tools == ("post",)
     assert "You allowed this 3 times" in found.text
-    with in_the_shadow(agent, found.rule): assert proposals(agent) == []             # what a rule answers already is no habit to be learned
+    with agent.permissions.as_if(found.rule): assert proposals(agent) == []             # what a rule answers already is no habit to be learned
     await agent.close()
 
 
@@ -87,7 +87,7 @@ async def test_the_shadow_decides_nothing_and_a_rule_is_not_wider_than_the_other
     assert [r.name for r in taken] == [found.name]
     said = ['(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "post" :ARGS (:TO "ana@example.org" :TEXT "hello") :EXPLANATION "Do what the person asked for"))']
     register_backend(agent, "played", lambda prompt, system_prompt, *, model=None: said.pop(0) if said else "Done.", inline=True)
-    with in_the_shadow(agent, taken[0]): reply = await agent.handle("look at the weather", session="fresh")
+    with agent.permissions.as_if(taken[0]): reply = await agent.handle("look at the weather", session="fresh")
     assert len(reply.approvals) == 1 and "which you did not write" in reply.approvals[0].reason         # the rule answers the permissions; whose words these are is still asked
     await agent.close()
 
@@ -98,4 +98,14 @@ async def test_what_was_not_tried_is_not_taken_over(tmp_path):
     with pytest.raises(Exception, match="was tried"): adopt_rule(agent, "allow")
     record_rule(agent, "allow", "dropped")
     assert not (tmp_path / "config" / "passepartout" / "rules.ini").exists()
+    await agent.close()
+
+
+async def test_a_rule_that_was_tried_leaves_nothing_behind(tmp_path):
+    "What is wrong with a rule locks effects; what was wrong with one that was only tried did so as well, until the tools changed."
+    agent = await asking(tmp_path)
+    (broken,) = read_rules("[odd]\ntool = post\ncolour = red\ntier = allow\nmatches = post to=a\nnot = post to=b\n").rules
+    assert agent.permissions.problems() == ()
+    with agent.permissions.as_if(broken): assert agent.permissions.problems()
+    assert agent.permissions.problems() == ()
     await agent.close()

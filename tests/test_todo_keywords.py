@@ -155,3 +155,16 @@ def test_an_index_that_no_setting_uses_any_more_goes_and_one_in_use_stays(tmp_pa
     os.utime(held, (long_ago, long_ago)); open_database(mine)[0].close()
     assert not held.exists() and time.time() - mine.stat().st_mtime < 60
     assert "Pohl" in play(tmp_path, STATES, "find todo:WAITING")[0][0]
+
+
+def test_links_stay_right_in_what_is_moved_behind_a_state_of_the_settings(tmp_path):
+    "The note was read once more without these states, looked unlike itself, and its links were left as they had been in the other folder."
+    notes = {"sub/a.org": "* WAITING tell Pohl, see [[file:roof.org][roof]]\n* gutters\n", "sub/roof.org": "* roof\n", "inbox.org": ""}
+    (tmp_path / "memex" / "sub").mkdir(parents=True)
+    for name, text in notes.items(): (tmp_path / "memex" / name).write_text(text)
+    async def moved():
+        agent = await Agent.boot(load_settings({"memex_dir": tmp_path / "memex", "state_dir": tmp_path / "s", "cache_dir": tmp_path / "c", "today": "2026-11-19", "todo_keywords": STATES}, environ={"HOME": str(tmp_path)}))
+        try: return str(await agent.handle("move tell Pohl to inbox.org", session="s"))
+        finally: await agent.close()
+    answer = asyncio.run(moved())
+    assert (tmp_path / "memex" / "inbox.org").read_text() == "* WAITING tell Pohl, see [[file:sub/roof.org][roof]]\n", answer

@@ -14,6 +14,7 @@ __all__ = ['BY_SETTING', 'tier', 'looked_up', 'opened_at', 'Decision', 'ReadyRul
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,14 @@ class LivingRules(ReadyRules):
         later = waiting(self.began, now)
         return "The rules have changed. What they forbid or want asked counts from now on" + (
             f"; what “{'”, “'.join(later[:5])}” would allow, or took away, counts from the next start on." if later else ".")
+
+    @contextmanager
+    def as_if(self, rule: Rule) -> Iterator[None]:
+        "Within the block the rules judge as if `rule` stood in the file. Nothing may run meanwhile."
+        kept = self.book, self._ready, self._tried, self._problems
+        self.book, self._ready, self._tried = RuleBook((*self.book.rules, rule), self.book.problems, self.book.path), {}, None
+        try: yield
+        finally: self.book, self._ready, self._tried, self._problems = kept
 
     @property
     def policy(self) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .embeddings import Vectors, VectorsFailed, packaged_embedder, semantic_state
 from .entries import OUT_OF_SIGHT
-from .finding import IndexedNotes, apart, find_indexed, make_found, private_sections
+from .finding import IndexedNotes, apart, below, find_indexed, make_found, private_sections
 from .index import Index
 from .lent import UNUSED, lent_embedder
 from .query import Leaf, QueryError, ask, read_tokens
@@ -45,7 +45,7 @@ def sections(index: Index, idents: Sequence[str], folder: str = ".", hidden: fro
     "Of the first `most` sections with these identities that are neither put away nor `hidden`, those in a folder, in the same order. Must be used inside of `guarded`."
     sql = "SELECT f.path, n.id, n.file, n.place, n.state FROM node n JOIN file f ON f.id = n.file WHERE n.ident = ?"
     rows = [row for ident in idents for row in index.db.execute(sql, (ident,)) if not row[4] & OUT_OF_SIGHT and row[1] not in hidden]
-    return [RankedSection(*row) for path, *row in rows[:most] if folder in (".", "") or path == folder or path.startswith(folder + "/")]
+    return [RankedSection(*row) for path, *row in rows[:most] if below(folder, path)]
 
 # %% ../../nbs/indexing/08r_meaning.ipynb #8d5d6549
 def find_by_meaning(index: Index, vectors: Vectors | None, query: str, *, limit: int = 8, now: float = 0.0, today: date | None = None,

@@ -107,7 +107,7 @@ def _by_shortest(raw: str, file: str, new: str, paths: Sequence[str]) -> str:
 # %% ../../nbs/outline/08l_renames.ipynb #d2389ffe
 def parse(outline: Outline, text: str, file: str) -> Outline:
     "Another text in the format of an outline."
-    return parse_org(text, file) if outline.format == "org" else parse_markdown(text, file)
+    return parse_org(text, file, default=outline.keywords) if outline.format == "org" else parse_markdown(text, file)
 
 # %% ../../nbs/outline/08l_renames.ipynb #9d5594c8
 def relinked(outline: Outline, file: str, new: str, paths: Sequence[str] = (), there: Callable[[str], bool] = lambda path: False) -> tuple[str, int]:

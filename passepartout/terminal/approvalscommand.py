@@ -10,6 +10,7 @@ __all__ = ['approvals_list', 'why_closed', 'answer_ask', 'shown_grant', 'typed_l
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #8333a2c0
 import sys, time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -48,20 +49,15 @@ def why_closed(row: dict, now: float) -> str:
     return f"{why_void(row['at'], row['expires'] or 0.0, now)}." if "at" in row else "has run out."       # a daemon says no more
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #3e1b1cee
-def answer_ask(approval: str, code: str | None, memex: Path | None, json_: bool, how: str, said: str = "", yes: bool = False,
-               alone: bool = False, confirm: str | None = None) -> None:
-    "Answer in the session where it was asked."
+def answer_ask(approval: str, memex: Path | None, json_: bool, alone: bool, say: Callable[[Any, dict], Any]) -> None:
+    "Answer in the session where it was asked: what `say(agent, request)` replies. `alone`: without the daemon."
     with reached(memex, None, json_, alone) as agent:
         row = agent.journal.approval(approval := as_typed(approval).strip().lower())
         if row is None:
             fail(f"There is no request “{spelled(approval[:40])}”. passepartout approvals list shows what waits." if approval
                  else "Which request? passepartout approvals list shows what waits.", 1, json_)
         if row["state"] != "pending": fail(f"Request {approval} {why_closed(row, time.time())} Ask again for what you want.", 1, json_)
-        try:
-            if how == "deny": reply = agent.deny(approval, code, row["session"])
-            else:
-                reply = agent.run(agent.approve(approval, code, row["session"], grant=shown_grant(agent, row, code, said, yes, json_),
-                                                confirm=typed_loss(agent, approval, confirm, json_)))
+        try: reply = say(agent, row)
         except PassepartoutError as error: fail(error.message, 1, json_)
         done = code_of(reply, agent, single=True)
         finish(reply, json_, memex)
@@ -95,14 +91,17 @@ def approvals_approve(approval: Annotated[str, typer.Argument(help="Its id.")], 
                       yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether the words are right.")] = False, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Do what was asked about; with --until, allow calls like it as well."
     if scope and until is None: fail("Until when? Say --until 18:00, or --until '1 hour'.", 2, json_)
-    answer_ask(approval, code, memex, json_, "approve", f"{until} {scope}" if until is not None else "", yes, no_daemon, confirm)
+    def say(agent: Any, row: dict) -> Any:
+        grant = shown_grant(agent, row, code, f"{until} {scope}" if until is not None else "", yes, json_)
+        return agent.run(agent.approve(row["id"], code, row["session"], grant=grant, confirm=typed_loss(agent, row["id"], confirm, json_)))
+    answer_ask(approval, memex, json_, no_daemon, say)
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #9ea2c7b7
 def approvals_deny(approval: Annotated[str, typer.Argument(help="Its id.")],
                    code: Annotated[Optional[str], typer.Argument(help="Its code; a no needs none.")] = None, memex: Memex = None,
                    json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Refuse what was asked about."
-    answer_ask(approval, code, memex, json_, "deny", alone=no_daemon)
+    answer_ask(approval, memex, json_, no_daemon, lambda agent, row: agent.deny(row["id"], code, row["session"]))
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #0ad256a6
 def approvals_revoke(grant: Annotated[str, typer.Argument(help="Its id, as approvals list shows it.")], memex: Memex = None,

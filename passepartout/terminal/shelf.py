@@ -81,7 +81,6 @@ class Shelf(Recovering):
     @property
     def now(self) -> float: return time.time()
 
-
     def path(self, file: str) -> str:
         "Where a note lies on this machine."
         return os.path.join(self.root.path, file)
