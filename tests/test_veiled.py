@@ -461,3 +461,32 @@ def test_what_was_not_looked_through_is_empty_for_a_command_that_goes_through_it
         with copies.copies(said) as made: rows.append((len(said), copies.told_of_copies(made, [root], said)))
     assert [count for count, _ in rows] == [2, 1, 0] and "Not looked through for keys yet" in rows[0][1] and f".{kind}" in rows[0][1] and "A key stands" not in rows[0][1] and not rows[2][1]
     root.close()
+
+
+async def test_the_scribe_shows_a_model_elsewhere_the_same_day_whatever_the_diary_says(tmp_path):
+    "An answer beside which the person was told something private was missing from what it was shown in the evening."
+    from types import SimpleNamespace
+    from passepartout.workers import scribe
+    shown = []
+    for word in ("positive", "negative"):
+        place, script = tmp_path / word, [call("search", {"pattern": "was p"})]
+        (place / "memex").mkdir(parents=True)
+        (place / "memex" / "me.org").write_text(NOTE.format(word))
+        agent = await Agent.boot(memex_dir=place / "memex", state_dir=place / "state", cache_dir=place / "cache", today="2026-11-19", provider_cascade=("model",))
+        register_backend(agent, "model", lambda prompt, system: script.pop(0) if script else "I looked.", inline=True)
+        told, asked = await agent.handle("please look that up"), []
+        assert ("says Dr. Okafor" in told) is (word == "positive")
+        scribe.write_up(SimpleNamespace(agent=agent, now=agent.journal.clock(), kept={}, propose=lambda *a: None, think=lambda prompt, system, private: private or asked.append(prompt)))
+        shown.append(asked)
+        await agent.close()
+    assert shown[0] == shown[1] == ["please look that up → I looked."]
+
+
+def test_marked_private_headings_take_no_place_of_others():
+    from passepartout.notes import parse_note
+    from passepartout.workers.scribe import marked_headings
+    bees = "".join(f"* Bee {n} :scribe:\nIt swarmed.\n" for n in range(3))
+    for count in (0, 2, 9):
+        secret = "".join(f"* Secret {n} :scribe:@personal:\nx\n" for n in range(count))
+        found, _ = marked_headings([parse_note(secret + bees, "a.org")], (), ("@personal",), 2)
+        assert [piece.line[:5] for piece in found if not piece.label.private] == ["Bee 0", "Bee 1"] and sum(piece.label.private for piece in found) == min(count, 2)
