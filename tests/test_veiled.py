@@ -393,3 +393,103 @@ def test_a_private_line_of_the_log_pushes_none_out_that_a_model_elsewhere_sees()
     agent = SimpleNamespace(log=log, settings=SimpleNamespace(context_log_limit=5))
     assert log_view(agent).text.split("\n") == [f"open {n}" for n in range(25, 30)] and log_view(agent, True).text.count("hidden") == 3
     assert set(log_view(agent).text.split("\n")) <= set(log.told(5)) and "hidden 29" in log.told(5)
+
+
+def stored(text):
+    "Files in which a text lies without being one: archives, a database, pictures and what is packed."
+    import bz2, gzip, io, lzma, sqlite3, tarfile, zipfile
+    data, odd, made, tar, db = text.encode(), bytes(range(128, 256)) * 20 + b"\0" * 9, {}, io.BytesIO(), sqlite3.connect(":memory:")
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        (member := tarfile.TarInfo("diary.org")).size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    for name, how in {"stored.zip": zipfile.ZIP_STORED, "stored.docx": zipfile.ZIP_STORED, "packed.zip": zipfile.ZIP_DEFLATED, "packed.docx": zipfile.ZIP_DEFLATED}.items():
+        with zipfile.ZipFile(held := io.BytesIO(), "w") as archive: archive.writestr(zipfile.ZipInfo("diary.org"), data, compress_type=how)
+        made[name] = held.getvalue()
+    db.execute("CREATE TABLE t(a)"); db.execute("INSERT INTO t VALUES(?)", (text,)); db.commit()
+    made |= {"d.sqlite": db.serialize(), "d.tar": tar.getvalue(), "d.tar.gz": gzip.compress(tar.getvalue(), mtime=0), "d.tar.bz2": bz2.compress(tar.getvalue()), "d.xz": lzma.compress(data), "d.gz": gzip.compress(data, mtime=0)}
+    db.close()
+    return made | {f"d.{kind}": begin + odd + data + odd for kind, begin in {"png": b"\x89PNG\r\n\x1a\n", "jpg": b"\xff\xd8\xff\xe0", "mp4": b"\0\0\0 ftypisom", "bin": b"", "pdf": b"%PDF-1.4\n"}.items()}
+
+
+async def told_of(place, text, commands, local):
+    "What a model was told of each of the commands in a folder with such files, and how many questions the person was asked."
+    memex = place / "memex"
+    memex.mkdir(parents=True)
+    for name, data in {**stored(text), "a.org": b"* Bees\nhum\n"}.items(): (memex / name).write_bytes(data); os.utime(memex / name, (1_700_000_000, 1_700_000_000))
+    agent = await Agent.boot(memex_dir=memex, state_dir=place / "state", cache_dir=place / "cache", config_dir=place / "config", today="2026-11-19", provider_cascade=("model",))
+    seen, script, out = [], [], []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt) or (script.pop(0) if script else "I am done."), inline=True, local=local)
+    for n, line in enumerate(commands):
+        seen.clear(); script[:] = [call("shell", {"command": line})]
+        asked = len((await agent.handle("look into that", session=f"s{n}")).approvals)
+        out.append((line, asked, "\n".join(sorted(seen[1].partition("Tool shell ")[2].split("\n"))) if len(seen) > 1 else None))
+    await agent.close()
+    return out
+
+
+GONE_THROUGH = ["grep -rac 'WORD' .", "grep -ra 'WORD' . | rev", "grep -rq 'WORD' . && echo yes", "rg -a -c 'WORD'", "cat * | grep -ac 'WORD'", "strings * | grep -c 'WORD'"]
+NAMED = ["base64 packed.docx", "od -c packed.zip | head", "sha256sum packed.zip d.gz d.tar.bz2", "zgrep -c 'WORD' packed.docx", "zcat d.gz | rev", "xzcat d.xz | rev", "base64 d.tar.gz", "sqlite3 d.sqlite 'select substr(a, 1, 40) from t'", "wc d.png packed.zip"]
+PLAIN = ["ls", "grep -r hum .", "wc a.org", "rg hum", "file d.png"]
+
+
+@pytest.mark.parametrize("local", [False, True])
+@pytest.mark.parametrize("commands", [GONE_THROUGH, pytest.param(NAMED, marks=pytest.mark.slow)])
+async def test_no_command_tells_what_lies_in_a_picture_or_an_archive(tmp_path, local, commands):
+    "A diary for a model elsewhere, a key for every model: a letter at a time from a folder, or as a whole by whoever unpacks what `base64` printed."
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
+    texts = [f"token ghp_{part * 3} end\n" for part in ("aB3dE5gH7jK9", "xY3dE5gH7jK8")] if local else [f"#+FILETAGS: :@personal:\n* Diary\nThe test was {word}.\n" for word in ("positive", "negative")]
+    lines = [line.replace("WORD", "ghp_aB" if local else "was p") for line in commands] + PLAIN
+    one, other = [await told_of(tmp_path / name, text, lines, local) for name, text in zip("ab", texts)]
+    assert [(a, b) for a, b in zip(one, other) if a != b] == []
+    assert all(asked == 0 and told is not None for _, asked, told in one[-len(PLAIN):]) and "hum" in one[-4][2] and "png" in one[-1][2].lower()
+
+
+@pytest.mark.parametrize("kind", ["jpg", "bin"])
+def test_what_was_not_looked_through_is_empty_for_a_command_that_goes_through_its_folder(tmp_path, monkeypatch, kind):
+    "And the command runs, since the film is not what it is about, and is told."
+    from passepartout.confinement.roots import Root
+    from passepartout.shell.script import Pipeline, Script, Simple
+    from passepartout.toolbelt import copies
+    from passepartout.toolbelt.keyless import KeylessTexts
+    monkeypatch.setattr(copies, "MOST_NEW", 1_000)
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "a.org").write_text("* Bees\n")
+    for n in range(3): (tmp_path / "memex" / f"{n}.{kind}").write_bytes(b"\xff\xd8\xff\0" + b"\0\xff" * 20_000)
+    root, looked, rows = Root(tmp_path / "memex"), KeylessTexts(), []
+    line = Script((("", Pipeline((Simple("/usr/bin/grep", ("grep", "-r", "x", ".")),))),))
+    for _ in range(3):
+        said = copies.kept_keys(line, [root], looked)
+        assert all(text is copies.UNSEEN for text in said.values())
+        with copies.copies(said) as made: rows.append((len(said), copies.told_of_copies(made, [root], said)))
+    assert [count for count, _ in rows] == [2, 1, 0] and "Not looked through for keys yet" in rows[0][1] and f".{kind}" in rows[0][1] and "A key stands" not in rows[0][1] and not rows[2][1]
+    root.close()
+
+
+async def test_the_scribe_shows_a_model_elsewhere_the_same_day_whatever_the_diary_says(tmp_path):
+    "An answer beside which the person was told something private was missing from what it was shown in the evening."
+    from types import SimpleNamespace
+    from passepartout.workers import scribe
+    shown = []
+    for word in ("positive", "negative"):
+        place, script = tmp_path / word, [call("search", {"pattern": "was p"})]
+        (place / "memex").mkdir(parents=True)
+        (place / "memex" / "me.org").write_text(NOTE.format(word))
+        agent = await Agent.boot(memex_dir=place / "memex", state_dir=place / "state", cache_dir=place / "cache", today="2026-11-19", provider_cascade=("model",))
+        register_backend(agent, "model", lambda prompt, system: script.pop(0) if script else "I looked.", inline=True)
+        told, asked = await agent.handle("please look that up"), []
+        assert ("says Dr. Okafor" in told) is (word == "positive")
+        scribe.write_up(SimpleNamespace(agent=agent, now=agent.journal.clock(), kept={}, propose=lambda *a: None, think=lambda prompt, system, private: private or asked.append(prompt)))
+        shown.append(asked)
+        await agent.close()
+    assert shown[0] == shown[1] == ["please look that up → I looked."]
+
+
+def test_marked_private_headings_take_no_place_of_others():
+    from passepartout.notes import parse_note
+    from passepartout.workers.scribe import marked_headings
+    bees = "".join(f"* Bee {n} :scribe:\nIt swarmed.\n" for n in range(3))
+    for count in (0, 2, 9):
+        secret = "".join(f"* Secret {n} :scribe:@personal:\nx\n" for n in range(count))
+        found, _ = marked_headings([parse_note(secret + bees, "a.org")], (), ("@personal",), 2)
+        assert [piece.line[:5] for piece in found if not piece.label.private] == ["Bee 0", "Bee 1"] and sum(piece.label.private for piece in found) == min(count, 2)

@@ -107,7 +107,7 @@ async def run_command(opened: Any, seconds: int, roots: Sequence[Root], find: Ca
     looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private, veiled))
     try:
         with copies({path: text for path, text in said.items() if not is_covered(path, covered)}) as shown, in_their_place(opened.files, shown) as files:
-            remark = told_of_copies([each for each in shown if each.path in bare], roots)
+            remark = told_of_copies([each for each in shown if each.path in bare], roots, bare)
             outcome = await run_script(opened.script, roots, files, wrap=find(), hidden=hidden, covered=[*covered, *shown],
                                        writable=not opened.reads, limits=RunLimits(wall_s=float(seconds)), again=judge_again(roots, watch))
     except (ShellError, SandboxError) as error: raise ToolError(error.message) from error

@@ -172,6 +172,7 @@ class KeylessTexts:
         self.found: dict[tuple, str | None] = {}
         self.kept, self.clean, self.book, self.fresh = 0, clean, book, []
         self.open: set[tuple] = set()                    # files in which nothing is private
+        self.sealed: dict[tuple, str | None] = {}        # packed files, and what each is without the keys in what it holds
 
     def of(self, file: OpenedPath, left: list[int]) -> str | None:
         "The text of a file without its keys, or `None` when it has none. What is read for the first time is taken off what is `left`. `NotLooked` when that is not enough."
@@ -183,7 +184,7 @@ class KeylessTexts:
         if self.clean(file): return None
         if self.book is not None and self.book.knows(mark): return self.found.setdefault(mark)
         text = _looked_through(file, info.st_size, left)
-        if len(self.found) > 100_000 or self.kept > MOST_KEPT: self.found, self.kept = {}, 0
+        if len(self.found) > 100_000 or self.kept > MOST_KEPT: self.found, self.sealed, self.kept = {}, {}, 0
         self.found[mark], self.kept = text, self.kept + len(text or "")
         if text is None: self.fresh.append(mark)
         return text

@@ -33,6 +33,7 @@ UNPACKS = frozenset("zcat gzip gunzip bzcat bzip2 bunzip2 xzcat xz unxz lzcat lz
 def unpacked(data: bytes, most: int = MOST_BYTES) -> bytes | None:
     "What the packed `data` holds; itself when it is not packed, `None` when it is more than `most` bytes or nobody can tell."
     import bz2, lzma, zlib
+    if data.startswith(b"PK\x03\x04"): return _members(data, most)
     kinds = ((b"\x1f\x8b", lambda: zlib.decompressobj(31)), (b"BZh", bz2.BZ2Decompressor), (b"\xfd7zXZ\0", lzma.LZMADecompressor), (b"]\0\0", lzma.LZMADecompressor))
     found, packed = b"", False
     while (begin := next((make for sign, make in kinds if data.startswith(sign)), None)) is not None:
@@ -41,7 +42,16 @@ def unpacked(data: bytes, most: int = MOST_BYTES) -> bytes | None:
         except (zlib.error, OSError, EOFError, lzma.LZMAError, ValueError): return None
         if not part.eof or len(found) > most: return None
         data = part.unused_data
-    return found if packed else None if data.startswith((b"\x28\xb5\x2f\xfd", b"\x1f\x9d", b"\x1f\xa0", b"\x1f\x1e")) else data
+    return found if packed else None if data.startswith((b"\x28\xb5\x2f\xfd", b"\x1f\x9d", b"\x1f\xa0", b"\x1f\x1e", b"\x04\x22\x4d\x18")) else data
+
+def _members(data: bytes, most: int) -> bytes | None:
+    import io, lzma, zipfile, zlib
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            every = archive.infolist()
+            if sum(each.file_size for each in every) > most or any(each.flag_bits & 1 for each in every): return None
+            return b"\n".join([archive.read(each) for each in every])
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, NotImplementedError, RuntimeError): return None
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #7e03f272
 def holds_private(file: OpenedPath, private: Sequence[str], unpack: bool = False) -> bool:
@@ -59,7 +69,9 @@ def private_text(name: str, data: bytes, private: Sequence[str]) -> bool:
     except NotText:
         if note != name: return True
         text = data.decode("utf-8", "replace").replace("\0", "\n")
-        if not any(map(text.casefold().__contains__, private_names(tuple(private)))): return False
+        folded, names = text.casefold(), private_names(tuple(private))
+        if not any(map(folded.__contains__, names)): return False
+        if any(f"{sign}{name}" in folded for sign in ":#@" for name in names): return True
     if not mentions_private(text, private): return False
     outline = parse_note(text, note)
     return any(is_private(outline.tags(node), private) for node in outline.nodes)

@@ -62,9 +62,10 @@ def exchanges_since(journal: Any, after: int, most: int = 200) -> tuple[list[Pie
             continue
         if row["turn"] not in asked: asked[row["turn"]] = of_a_person(genuine_body(journal, *journal.records(turn=row["turn"], kinds=["turn"], limit=1)))
         if (said := asked[row["turn"]]) and said.get("text") and not said["text"].startswith("/") and body.get("status") == "answered":
-            label = Label(NETWORK.origin, bool(body.get("private")), (f"conversation {row['session']}",))
+            open_part = body.get("told") if body.get("open") is True else None
+            label = Label(NETWORK.origin, bool(body.get("private")) and not open_part, (f"conversation {row['session']}",))
             found.append(Piece(f"conversation {row['session']}, {datetime.fromtimestamp(row['at']):%H:%M}",
-                               f"{one_line(said['text'])} → {one_line(body.get('text') or '')}", label))
+                               f"{one_line(said['text'])} → {one_line(open_part or body.get('text') or '')}", label))
             if len(found) == most: break                  # the others are there the next evening
     return found, last
 
@@ -72,7 +73,7 @@ def exchanges_since(journal: Any, after: int, most: int = 200) -> tuple[list[Pie
 MARK, MADE = "scribe", "distilled"
 
 def marked_headings(outlines: Iterable[Outline], known: Sequence[str], private: Sequence[str], most: int = 50) -> tuple[list[Piece], list[str]]:
-    "The marked headings that are new or changed, `most` of them, and the digests of these and of those that are known."
+    "The marked headings that are new or changed, `most` of those that are private and of the others, and the digests of these and of those that are known."
     found, digests = [], []
     for outline in outlines:
         for node in outline.nodes[1:]:
@@ -80,10 +81,10 @@ def marked_headings(outlines: Iterable[Outline], known: Sequence[str], private: 
             if MARK not in {tag.casefold() for tag in node.tags} or MADE in tags or node.hidden: continue
             body = outline.body(node)
             digest = hashlib.sha256(f"{outline.file}\0{node.title}\0{body}".encode("utf-8", "replace")).hexdigest()[:16]
-            if digest not in known and len(found) == most: continue               # it is new the next evening, too
+            label = Label(NOTES.origin, is_private(outline.tags(node), private), (outline.file,))
+            if digest not in known and sum(piece.label.private is label.private for piece in found) == most: continue               # it is new the next evening, too
             digests.append(digest)
             if digest in known: continue
-            label = Label(NOTES.origin, is_private(outline.tags(node), private), (outline.file,))
             found.append(Piece(f"{outline.file}, line {node.line}", f"{one_line(node.title)}: {one_line(body, 400)}", label))
     return found, digests
 
