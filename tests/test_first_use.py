@@ -125,3 +125,28 @@ def test_of_several_that_were_added_none_is_it(tmp_path):
 def test_the_inbox_that_begins_is_no_list(tmp_path):
     answers, _ = play(tmp_path, {"a.md": "# A\n"}, "todo call school", "milk, eggs and bread")
     assert "inbox list" not in answers[1]
+
+
+CLOCKED = """* Alder
+:LOGBOOK:
+CLOCK: [2026-11-16 Mon 09:00]--[2026-11-16 Mon 10:30] =>  9:99
+:END:
+** TODO Birch
+CLOCK: [2026-11-18 Wed 23:30]--[2026-11-19 Thu 00:15] =>  0:45
+CLOCK: [2026-10-30 Fri 10:00]--[2026-10-30 Fri 11:00] =>  1:00
+CLOCK: [2026-11-19 Thu 08:00]
+* Secret :@private:
+CLOCK: [2026-11-16 Mon 09:00]--[2026-11-16 Mon 19:00] => 10:00
+"""
+
+
+@pytest.mark.parametrize("line, hours", [("how long did I work on Alder this week", "2:15"), ("how long did I work this week", "2:15"), ("hours on birch in november", "0:45"), ("how much time did I spend on birch", "1:45"), ("how many hours did I work yesterday", "0:30"),
+                                         ("clocktable for october", "1:00"), ("wie lange habe ich diese woche an Alder gearbeitet", "2:15"), ("wie lange habe ich gestern gearbeitet", "0:30"), ("how long did I work in a.org", "3:15")])
+def test_what_was_clocked_is_added(tmp_path, line, hours):
+    (answer,), _ = play(tmp_path, {"a.org": CLOCKED}, line)
+    assert answer.startswith(f"{hours} clocked") and "Secret" not in answer and "archives not counted" in answer and "a.org:8" in answer, answer
+
+
+def test_where_nothing_is_clocked_it_says_what_would_be(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "* Roof\n"}, "hours on roof in november", "how long did I work on the roof this week", "opening hours on sunday")
+    assert all("CLOCK: [2026-11-16 Mon 09:00]--" in answer for answer in answers[:2]) and "CLOCK" not in answers[2]

@@ -123,6 +123,10 @@ _HAVE = (r"(?:steht|stehen|ist|sind|war|liegt|gibt(?:'s| es)|kommt|passiert"
          r"|(?:hab|habe|haben|hatte|muss|müssen|mache|machen|soll) (?:ich|wir))")
 _END = r"(?: (?:an|dran|fällig|los|machen|tun|zu tun|vor|erledigen|geplant|auf dem plan))?"
 _DAYS = (
+    (r"(?:wie lange|wie ?viele? (?:stunden|zeit)) (?:habe?|haben) (?:ich|wir) (?P<span>(?:heute|gestern|vorgestern|diese\w*|letzte\w*|im|am|seit|in) ?.*?) (?:an|am|bei|beim|für|mit) (?:dem |der |den )?(?P<what>.+?) (?:gearbeitet|verbracht)", "how long did i work on {what} {span}"),
+    (r"(?:wie lange|wie ?viele? (?:stunden|zeit)) (?:habe?|haben) (?:ich|wir) (?:an|am|bei|beim|für|mit) (?:dem |der |den )?(?P<what>.+?) (?P<span>(?:heute|gestern|vorgestern|diese\w*|letzte\w*|im|am|seit|in)\b.*?) (?:gearbeitet|verbracht)", "how long did i work on {what} {span}"),
+    (r"(?:wie lange|wie ?viele? (?:stunden|zeit)) (?:habe?|haben) (?:ich|wir) (?:an|am|bei|beim|für|mit) (?:dem |der |den )?(?P<what>.+?) (?:gearbeitet|verbracht)", "how long did i work on {what}"),
+    (r"(?:wie lange|wie ?viele? (?:stunden|zeit)) (?:habe?|haben) (?:ich|wir) (?P<span>.+?) gearbeitet", "how long did i work {span}"),
     (r"(?:welcher (?:wochen)?tag|welches datum|der wievielte|was für ein tag) ist (?:das )?(?P<span>(?!heute$).+)", "what day is {span}"),
     (r"(?:was (?:liegt|geht|steht)(?: heute)? an|was (?:ist|geht) (?:heute )?los|was (?:mache|tue) ich heute|mein tag)", "what is due today"),
     (r"gibt es (?:irgend)?(?:et)?was (?:zu|zum|zur|über|von) (?!(?:tun|machen|erledigen|essen|trinken|lesen)\b)(?P<what>.+)", "find {what}"),
