@@ -150,3 +150,22 @@ def test_what_was_clocked_is_added(tmp_path, line, hours):
 def test_where_nothing_is_clocked_it_says_what_would_be(tmp_path):
     answers, _ = play(tmp_path, {"a.org": "* Roof\n"}, "hours on roof in november", "how long did I work on the roof this week", "opening hours on sunday")
     assert all("CLOCK: [2026-11-16 Mon 09:00]--" in answer for answer in answers[:2]) and "CLOCK" not in answers[2]
+
+
+def commands(args, folder):
+    from typer.testing import CliRunner
+    from passepartout.terminal.program import build_app
+    return CliRunner().invoke(build_app(), [*args], env={"HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), "MEMEX_DIR": str(folder / "memex"), "COLUMNS": "80", "TERMINAL_WIDTH": "80"})
+
+
+def test_who_types_a_new_task_after_todo_hears_how_one_is_written(tmp_path):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "a.org").write_text("* TODO Roof\n")
+    result = commands(["todo", "buy", "milk"], tmp_path)
+    assert result.exit_code == 1 and "passepartout capture --todo buy milk" in result.output, result.output
+
+
+@pytest.mark.parametrize("group", ["", "approvals", "plans", "gateway", "rules", "skills", "sessions", "jobs", "gate", "journal"])
+def test_no_sentence_in_a_list_of_commands_is_cut_off(tmp_path, group):
+    told = commands([*filter(None, [group]), "--help"], tmp_path).output.partition("Commands:")[2]
+    assert told and not [line for line in told.splitlines() if line.rstrip().endswith("...")], told
