@@ -169,3 +169,23 @@ def test_who_types_a_new_task_after_todo_hears_how_one_is_written(tmp_path):
 def test_no_sentence_in_a_list_of_commands_is_cut_off(tmp_path, group):
     told = commands([*filter(None, [group]), "--help"], tmp_path).output.partition("Commands:")[2]
     assert told and not [line for line in told.splitlines() if line.rstrip().endswith("...")], told
+
+
+@pytest.mark.parametrize("line, has", [("ergänze bei Roof: zinc", "Old.\nzinc\n"), ("füge zu Roof hinzu: zinc", "Old.\nzinc\n"), ("verschiebe Call Ana unter Roof", "** TODO [#B] Call Ana\n"), ("ich habe Call Ana erledigt", "* DONE [#B] Call Ana\n"),
+                                       ("priorität von Call Ana auf hoch", "[#A] Call Ana"), ("setze die Priorität von Call Ana auf niedrig", "[#C] Call Ana")])
+def test_more_german_orders_are_the_english_ones(tmp_path, line, has):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO [#B] Call Ana\n* Roof\nOld.\n"}, line)
+    assert has in files["a.org"], answer
+
+
+@pytest.mark.parametrize("line", ["ich habe heute nichts erledigt", "ich habe alles erledigt", "ich habe noch nicht alles erledigt"])
+def test_who_did_nothing_or_everything_ticks_nothing_off(tmp_path, line):
+    text = "* TODO nichts\n* TODO alles\n"
+    (answer,), files = play(tmp_path, {"a.org": text}, line)
+    assert files == {"a.org": text}, answer
+
+
+@pytest.mark.parametrize("line", ["the dentist is on friday now", "the dentist is on friday instead", "Dentist ist jetzt am freitag", "Dentist verschoben auf freitag"])
+def test_what_is_on_another_day_now_is_offered_as_a_move(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-25 Wed>\n"}, line, "yes")
+    assert files["a.org"] == "* TODO Dentist\nSCHEDULED: <2026-11-20 Fri>\n", answers
