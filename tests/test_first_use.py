@@ -125,3 +125,67 @@ def test_of_several_that_were_added_none_is_it(tmp_path):
 def test_the_inbox_that_begins_is_no_list(tmp_path):
     answers, _ = play(tmp_path, {"a.md": "# A\n"}, "todo call school", "milk, eggs and bread")
     assert "inbox list" not in answers[1]
+
+
+CLOCKED = """* Alder
+:LOGBOOK:
+CLOCK: [2026-11-16 Mon 09:00]--[2026-11-16 Mon 10:30] =>  9:99
+:END:
+** TODO Birch
+CLOCK: [2026-11-18 Wed 23:30]--[2026-11-19 Thu 00:15] =>  0:45
+CLOCK: [2026-10-30 Fri 10:00]--[2026-10-30 Fri 11:00] =>  1:00
+CLOCK: [2026-11-19 Thu 08:00]
+* Secret :@private:
+CLOCK: [2026-11-16 Mon 09:00]--[2026-11-16 Mon 19:00] => 10:00
+"""
+
+
+@pytest.mark.parametrize("line, hours", [("how long did I work on Alder this week", "2:15"), ("how long did I work this week", "2:15"), ("hours on birch in november", "0:45"), ("how much time did I spend on birch", "1:45"), ("how many hours did I work yesterday", "0:30"),
+                                         ("clocktable for october", "1:00"), ("wie lange habe ich diese woche an Alder gearbeitet", "2:15"), ("wie lange habe ich gestern gearbeitet", "0:30"), ("how long did I work in a.org", "3:15")])
+def test_what_was_clocked_is_added(tmp_path, line, hours):
+    (answer,), _ = play(tmp_path, {"a.org": CLOCKED}, line)
+    assert answer.startswith(f"{hours} clocked") and "Secret" not in answer and "archives not counted" in answer and "a.org:8" in answer, answer
+
+
+def test_where_nothing_is_clocked_it_says_what_would_be(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "* Roof\n"}, "hours on roof in november", "how long did I work on the roof this week", "opening hours on sunday")
+    assert all("CLOCK: [2026-11-16 Mon 09:00]--" in answer for answer in answers[:2]) and "CLOCK" not in answers[2]
+
+
+def commands(args, folder):
+    from typer.testing import CliRunner
+    from passepartout.terminal.program import build_app
+    return CliRunner().invoke(build_app(), [*args], env={"HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), "MEMEX_DIR": str(folder / "memex"), "COLUMNS": "80", "TERMINAL_WIDTH": "80"})
+
+
+def test_who_types_a_new_task_after_todo_hears_how_one_is_written(tmp_path):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "a.org").write_text("* TODO Roof\n")
+    result = commands(["todo", "buy", "milk"], tmp_path)
+    assert result.exit_code == 1 and "passepartout capture --todo buy milk" in result.output, result.output
+
+
+@pytest.mark.parametrize("group", ["", "approvals", "plans", "gateway", "rules", "skills", "sessions", "jobs", "gate", "journal"])
+def test_no_sentence_in_a_list_of_commands_is_cut_off(tmp_path, group):
+    told = commands([*filter(None, [group]), "--help"], tmp_path).output.partition("Commands:")[2]
+    assert told and not [line for line in told.splitlines() if line.rstrip().endswith("...")], told
+
+
+@pytest.mark.parametrize("line, has", [("ergänze bei Roof: zinc", "Old.\nzinc\n"), ("füge zu Roof hinzu: zinc", "Old.\nzinc\n"), ("verschiebe Call Ana unter Roof", "** TODO [#B] Call Ana\n"), ("ich habe Call Ana erledigt", "* DONE [#B] Call Ana\n"),
+                                       ("priorität von Call Ana auf hoch", "[#A] Call Ana"), ("setze die Priorität von Call Ana auf niedrig", "[#C] Call Ana")])
+def test_more_german_orders_are_the_english_ones(tmp_path, line, has):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO [#B] Call Ana\n* Roof\nOld.\n"}, line)
+    assert has in files["a.org"], answer
+
+
+@pytest.mark.parametrize("line", ["ich habe heute nichts erledigt", "ich habe alles erledigt", "ich habe noch nicht alles erledigt"])
+def test_who_did_nothing_or_everything_ticks_nothing_off(tmp_path, line):
+    text = "* TODO nichts\n* TODO alles\n"
+    (answer,), files = play(tmp_path, {"a.org": text}, line)
+    assert files == {"a.org": text}, answer
+
+
+@pytest.mark.parametrize("line", ["the dentist is on friday now", "the dentist is on friday instead", "Dentist ist jetzt am freitag", "Dentist verschoben auf freitag"])
+def test_what_is_on_another_day_now_is_offered_as_a_move(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-25 Wed>\n"}, line, "yes")
+    assert files["a.org"] == "* TODO Dentist\nSCHEDULED: <2026-11-20 Fri>\n", answers

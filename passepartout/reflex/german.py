@@ -39,6 +39,8 @@ _TALK = (
 
 # %% ../../nbs/reflex/german.ipynb #099d976c
 _TEXTS = (
+    (r"(?:ergänze?|schreibe?|notiere?) (?:bei|beim|unter|zu|zum|zur) (?P<what>[^:]{2,60}?)(?: dazu| noch)? ?: ?(?P<words>.+)", "add to {what}: {words}"),
+    (r"füge? (?:bei|beim|zu|zum|zur) (?P<what>[^:]{2,60}?) (?:hinzu|an) ?: ?(?P<words>.+)", "add to {what}: {words}"),
     (r"(?:notiz|notiere|notier|merke? dir|idee) ?: (?P<words>.+)", "note: {words}"),
     (r"(?:neue )?aufgabe ?: (?P<line>.+)", "todo {line}"),
     (r"(?:mache?|erstelle?|beginne?|lege?)(?: mir)?(?: bitte)? eine (?:neue )?liste(?: an)? ?: ?(?P<words>.+)", "make a list: {words}"),
@@ -82,6 +84,12 @@ _TASKS = (
 # %% ../../nbs/reflex/german.ipynb #816f2d48
 _DONE_IT = r"(?!(?:gekauft|eingepackt|besorgt|erledigt)\b)(?:(?:ab|an|auf|aus|bei|ein|vor|zu|weg|los|mit|nach|um|durch|her|hin|rein|raus|runter|rauf|hoch|zurück|weiter|fest|frei|fertig|wieder)?ge\w{2,}(?:t|en)|\w{3,}iert|(?-i:(?:be|ent|er|miss|ver|zer|über|unter)[a-zäöüß]{2,}t)|bezahlt|überwiesen|verschickt|bestellt|unterschrieben|beantwortet|erneuert)"
 _EDITS = (
+    (r"(?:verschiebe?|lege?|hänge?) (?P<what>.+?) (?:in|nach) (?:die datei )?(?P<place>[^\s:]{1,80}\.(?:org|md))", "move {what} to {place}"),
+    (r"(?:verschiebe?|hänge?) (?P<what>.+?) unter (?P<words>[^:]{2,60})", "move {what} under {words}"),
+    (r"(?:setze? |stelle? )?(?:die )?(?:priorität|prio) (?:von|für|bei) (?P<what>.+?) auf (?:hoch|sehr hoch)", "make {what} priority A"),
+    (r"(?:setze? |stelle? )?(?:die )?(?:priorität|prio) (?:von|für|bei) (?P<what>.+?) auf (?:mittel|normal)", "make {what} priority B"),
+    (r"(?:setze? |stelle? )?(?:die )?(?:priorität|prio) (?:von|für|bei) (?P<what>.+?) auf niedrig", "make {what} priority C"),
+    (r"ich habe? (?P<what>(?!(?:heute|gestern|vorgestern|alles|nichts|viel|vieles|noch|schon|es|das|nicht|nie)\b).+?) (?:erledigt|geschafft)", "done {what}"),
     (r"(?:mache?|öffne) (?P<what>.+?) wieder(?: auf)?", "reopen {what}"),
     (r"(?:benenne?|nenne?) (?:die |meine )?datei (?P<place>\S+) (?:um in|in) (?P<words>.+?)(?: um)?", "rename the file {place} to {words}"),
     (r"(?:benenne?|nenne?) (?P<what>.+?) (?:um in|in|jetzt|nun) (?P<words>.+?)(?: um)?", "rename {what} to {words}"),
@@ -123,6 +131,10 @@ _HAVE = (r"(?:steht|stehen|ist|sind|war|liegt|gibt(?:'s| es)|kommt|passiert"
          r"|(?:hab|habe|haben|hatte|muss|müssen|mache|machen|soll) (?:ich|wir))")
 _END = r"(?: (?:an|dran|fällig|los|machen|tun|zu tun|vor|erledigen|geplant|auf dem plan))?"
 _DAYS = (
+    (r"(?:wie lange|wie ?viele? (?:stunden|zeit)) (?:habe?|haben) (?:ich|wir) (?P<span>(?:heute|gestern|vorgestern|diese\w*|letzte\w*|im|am|seit|in) ?.*?) (?:an|am|bei|beim|für|mit) (?:dem |der |den )?(?P<what>.+?) (?:gearbeitet|verbracht)", "how long did i work on {what} {span}"),
+    (r"(?:wie lange|wie ?viele? (?:stunden|zeit)) (?:habe?|haben) (?:ich|wir) (?:an|am|bei|beim|für|mit) (?:dem |der |den )?(?P<what>.+?) (?P<span>(?:heute|gestern|vorgestern|diese\w*|letzte\w*|im|am|seit|in)\b.*?) (?:gearbeitet|verbracht)", "how long did i work on {what} {span}"),
+    (r"(?:wie lange|wie ?viele? (?:stunden|zeit)) (?:habe?|haben) (?:ich|wir) (?:an|am|bei|beim|für|mit) (?:dem |der |den )?(?P<what>.+?) (?:gearbeitet|verbracht)", "how long did i work on {what}"),
+    (r"(?:wie lange|wie ?viele? (?:stunden|zeit)) (?:habe?|haben) (?:ich|wir) (?P<span>.+?) gearbeitet", "how long did i work {span}"),
     (r"(?:welcher (?:wochen)?tag|welches datum|der wievielte|was für ein tag) ist (?:das )?(?P<span>(?!heute$).+)", "what day is {span}"),
     (r"(?:was (?:liegt|geht|steht)(?: heute)? an|was (?:ist|geht) (?:heute )?los|was (?:mache|tue) ich heute|mein tag)", "what is due today"),
     (r"gibt es (?:irgend)?(?:et)?was (?:zu|zum|zur|über|von) (?!(?:tun|machen|erledigen|essen|trinken|lesen)\b)(?P<what>.+)", "find {what}"),
@@ -146,7 +158,7 @@ _DAYS = (
     (r"wie ?viele? (?:notizen|dateien|seiten) (?:habe? ich|haben wir|gibt es|sind es)", "how many notes do I have"),
     (r"wie ?viele? (?P<words>(?!aufgaben\b|todos\b|termine\b|tage\b)[\w-]+) (?:habe? ich|haben wir|sind|gibt es) (?P<span>.+)", "how many {words} {span}"),
     (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
-    (r"(?:(?:wann|was) (?:ist|habe? ich) )?(?:mein |meinen |der |den )?nächste[rns]? termin|was (?:kommt|steht|ist) als nächstes(?: an)?|was als nächstes",
+    (r"(?:(?:wann|was) (?:ist|habe? ich) )?(?:mein |meinen |der |den )?nächste[rns]? termin|was (?:kommt|steht|ist) als nächstes(?: an| dran)?|was als nächstes",
      "when is my next appointment"),
     (r"(?:bis )?wann (?:muss|müssen|soll|sollen) (?:ich |wir )?(?P<what>.+?) (?:fertig sein|abgeben|abgegeben werden|erledigen|erledigt sein|machen|bezahlen|zahlen)", "when is {what}"),
     (r"wann (?:habe? ich|haben wir|bin ich) (?P<span>.+?)(?: noch| mal)? (?:zeit|frei|luft)", "when am i free {span}"),
@@ -229,6 +241,7 @@ _NOTES = (
 
 # %% ../../nbs/reflex/german.ipynb #389e08a1
 _STATED = (
+    (r"(?P<what>.+?) (?:ist|findet) (?:jetzt|nun) (?:doch )?(?P<to>(?:am|erst am|heute|morgen|übermorgen|nächste\w*|\w+tag|mittwoch)\b.*?)(?: statt)?", "{what} moved to {to}"),
     (r"(?:die |meine )?aufgabe (?P<what>.+?) (?:ist |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
     (r"(?P<what>.+?) (?:ist|sind) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
     (r"(?P<what>.+?) (?:auf |hat |bekommt )?(?:priorität|prio) (?P<words>[abc])", "make {what} priority {words}"),

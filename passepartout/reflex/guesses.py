@@ -59,6 +59,7 @@ _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|g
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
 _PUT_OFF_BY = Regex(r"(?!what\b|who\b|when\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:moved|postponed|put\s+off|delayed|shifted)\s+(?:by|for)\s+((?:an?|one|two|three|four|five|six|\d{1,2})\s+(?:days?|weeks?|months?|hours?|minutes?))", re.I)
 _DAY_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(\w{3,12}|the\s+\d{1,2}(?:st|nd|rd|th))\s+at\s+(\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?),?\s+(?:and\s+)?(?:not|instead\s+of)\s+(?:at\s+)?[\d:.]{1,5}(?:\s?[ap]m)?", re.I)
+_ON_A_DAY_NOW = Regex(r"\sis\son\s(\S.{1,39}?)\s(?:now|instead)\Z", re.I)
 _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:(?:now|only|already)\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
                 r"(?:\s+(?:now|instead)|,?\s+(?:and\s+)?not\s+(?:at\s+)?\d[\d:.]{0,4}(?:\s?[ap]m)?)?", re.I)
 _NOT_THEN = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are|was)\s+(?:now\s+)?(?:on\s+)?(\w{3,12}),?\s+(?:and\s+)?(?:not|instead\s+of)\s+(?:on\s+)?(\w{3,12})", re.I)
@@ -83,7 +84,7 @@ _I_THINK = Regex(r"^(?:(?:i|we)\s+(?:think|believe|guess|heard|hear|was\s+told|f
 
 def stated(request: Request) -> str | None:
     "The command that a statement seems to ask for: “the bins are out”, “I paid the rent”, “lisbon is waiting”, “dentist moved to monday”."
-    line = _I_THINK.sub("", request.text.strip().rstrip("!. ").replace("’", "'"), 1)
+    line = _ON_A_DAY_NOW.sub(r" is now on \1", _I_THINK.sub("", request.text.strip().rstrip("!. ").replace("’", "'"), 1))
     if len(line) > 160 or "?" in request.text: return None
     if found := _AT_NOW.fullmatch(line): return f"reschedule {found[1]} at {found[2]}" if found[2].isdigit() else f"move {found[1]} to {found[2]}"
     if (found := _DEADLINE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[2])), request.today): return f"set the deadline of {found[1]} to {found[2]}"

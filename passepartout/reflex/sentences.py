@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/reflex/sentences.html.md"""
 __all__ = ['FIRST', 'LOOKING', 'THEN', 'READERS', 'ASKED', 'shell_line', 'timed', 'timed_anew', 'under_a_heading', 'under_a_line',
            'line_called', 'finish_by', 'only_a_file', 'titled', 'exactly', 'whats_in', 'reworded', 'on_that_list',
            'several_lines', 'answer', 'day_offered', 'exact_call', 'looked_up', 'told', 'in_sequence', 'spelt_better',
-           'misspelt', 'understood', 'on_its_day', 'translated', 'looked_for', 'is_called', 'mentioned']
+           'misspelt', 'understood', 'translated', 'looked_for', 'is_called', 'mentioned']
 
 # %% ../../nbs/reflex/sentences.ipynb #8b047113
 import re
@@ -20,6 +20,7 @@ from ..outline.privacy import is_private
 from .agendas import AROUND, agenda, my_days
 from .asides import aside
 from .answers import how_long, is_it_done, is_it_then, when_is
+from .clocklines import of_clocks
 from .counts import how_many_of
 from .offers import EACH_LINE, TODO_OR_NOTE, fit_to_be_each
 from .birthdays import birthdays, told_birthday, until_birthday
@@ -36,7 +37,7 @@ from .journals import journal, journal_of_today
 from .lists import left_on_list, list_goes_on, of_single_things, on_the_list, or_a_list
 from .lookups import Surroundings, look_up, rank_of
 from .paraphrases import paraphrased
-from .passed import next_time
+from .passed import next_time, on_its_day
 from .questions import asked
 from .scopes import about_place, how_many, which_notes
 from .searches import STOP, filters, find, query_of, recent
@@ -159,7 +160,8 @@ def whats_in(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/sentences.ipynb #01ea1365
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, finish_by, edit, unknown_file, under_a_heading,
                            under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, page_to_read, which_notes, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
+LOOKING: tuple[Form, ...] = (of_clocks, alone(pleasantry), for_journal, page_to_read, which_notes, alone(journal), read_there, on_the_list,
+                             left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, until_birthday, how_long, when_is, is_it_then, is_it_done,
                              alone(recent), inbox, whats_in, of_tables, alone(find), look, alone(journal_of_today), by_words)
 
@@ -292,16 +294,6 @@ def understood(request: Request, around: Surroundings) -> dict | None:
     proposal = in_sequence(request, around) or answer(request, around)
     return day_offered(proposal, request, around) or proposal
 
-# %% ../../nbs/reflex/sentences.ipynb #54f164e3
-_MOVED_TODAY = Regex(r"(?P<move>move [^”\n]{1,200} to )(?P<day>\d{4}-\d\d-\d\d) (?P<hour>\d\d:\d\d)(?=”\?)")
-
-def on_its_day(proposal: dict, request: Request, around: Surroundings) -> dict:
-    "The `proposal`, with an offered move to an hour of today as one to that hour of the day which the task has, where the person named no day."
-    text = str(proposal["payload"].get("text", ""))
-    if not (found := _MOVED_TODAY.search(text)) or found["day"] != request.today.isoformat() or re.search(r"\b(?:heute|gleich|nachher|today)\b", request.text[:300], re.I): return proposal
-    again = understood(Request.of(said := f"{found['move']}{found['hour']}", request.today), around)
-    return decline(text.replace(found[0], said, 1)) if again and again["payload"]["action"] == "CALL" else proposal
-
 # %% ../../nbs/reflex/sentences.ipynb #7e315d06
 def translated(request: Request, around: Surroundings) -> dict | None:
     "The proposal for a German sentence; `None` when it is none, or when its English is not understood."
@@ -310,7 +302,7 @@ def translated(request: Request, around: Surroundings) -> dict | None:
         if proposal is None: continue
         payload = proposal["payload"]
         return ({**proposal, "payload": {**payload, "explanation": f"Read as “{english}”. {payload['explanation']}"}}
-                if "explanation" in payload else on_its_day(proposal, request, around))
+                if "explanation" in payload else on_its_day(proposal, request, lambda again: understood(again, around)))
     return None
 
 # %% ../../nbs/reflex/sentences.ipynb #f1d036df

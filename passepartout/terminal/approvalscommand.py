@@ -26,7 +26,7 @@ from .render import ask_lines, print_lines, screen, spelled, text_columns
 
 # %% ../../nbs/terminal/20ce_approvalscommand.ipynb #76c204d7
 def approvals_list(memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
-    "What waits for your answer, and what you allowed for longer than once."
+    "What waits for your answer. What you allowed for longer than once stands below it."
     with reached(memex, None, json_, no_daemon) as agent:
         waiting, granted, said = agent.pending(source="cli"), agent.grants(), agent.endorsed()
     if json_:
@@ -89,7 +89,7 @@ def approvals_approve(approval: Annotated[str, typer.Argument(help="Its id.")], 
                       until: Annotated[Optional[str], typer.Option(metavar="TIME", help="Calls like it as well, until 18:00, for 1 hour, or until 2026-11-21.")] = None,
                       scope: Annotated[str, typer.Option("--for", metavar="WHAT", help="Which calls: in projects/ heading=Old*. Without it, those in the same folders.")] = "",
                       yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether the words are right.")] = False, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
-    "Do what was asked about; with --until, allow calls like it as well."
+    "Do what was asked about. With --until, calls like it are allowed as well."
     if scope and until is None: fail("Until when? Say --until 18:00, or --until '1 hour'.", 2, json_)
     def say(agent: Any, row: dict) -> Any:
         grant = shown_grant(agent, row, code, f"{until} {scope}" if until is not None else "", yes, json_)
@@ -134,7 +134,7 @@ def approvals_endorse(approval: Annotated[str, typer.Argument(help="The id of th
                                                      help="For good and in every conversation; the words are shown first.")] = False,
                       yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether the words are right.")] = False,
                       memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
-    "Say that the value a question is about is right, so that the next one with it need not ask for that. The question still waits."
+    "Say that the value a question is about is right. The next one with it need not ask for that; this question still waits."
     with reached(memex, None, json_, no_daemon) as agent:
         row = agent.journal.approval(approval) or {"id": approval, "session": "main"}
         try:
@@ -147,7 +147,7 @@ def approvals_attest(tool: Annotated[str, typer.Argument(help="A foreign tool.")
                      fields: Annotated[list[str],
                                        typer.Argument(metavar="FIELD", help="What its service answers for: each.id each.from=sender.")],
                      memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
-    "Say which fields of its results a foreign tool answers for; everything else stays text that anyone may have written."
+    "Say which fields of its results a foreign tool answers for. Everything else stays text that anyone may have written."
     with reached(memex, None, json_, no_daemon) as agent:
         try: written_words(lambda confirm: agent.attest(as_typed(tool), as_typed(" ".join(fields)), confirm), None, memex, json_)
         except PassepartoutError as error: fail(error.message, 1, json_)

@@ -60,7 +60,8 @@ def set_state(target: str, state: str, note: str, typed: str, wanted: Any, memex
     if not target.strip(): fail(f"Say which task: passepartout {typed.split()[0]} call the roofer", 2, json_)
     with booted(memex, today, json_) as agent:
         with borrowed(agent) as opened:
-            place = one_place(opened, target, json_, wanted)
+            new = f"For a new task: passepartout capture --todo {short_line(typed.partition(' ')[2])}" if typed.startswith("todo ") else ""
+            place = one_place(opened, target, json_, wanted, new)
             if place.kind == "file" or state == "done" and place.keyword is None:
                 fail(f"“{short_line(place.title)}” ({place.file}:{place.line}) is not a task, so it cannot be {state}."
                      + (f" To make it one: passepartout todo {place.file}:{place.line} TODO" if place.kind != "file" else ""), 1, json_)

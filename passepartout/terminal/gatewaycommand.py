@@ -36,7 +36,7 @@ def open_links(memex: Path | None, service: str, json_: bool = False) -> Iterato
 
 # %% ../../nbs/terminal/20dh_gatewaycommand.ipynb #1ea42d44
 def gateway_link(service: _Service = "telegram", memex: Memex = None) -> None:
-    "Show a code; the account that sends it to the bot within ten minutes is linked."
+    "Show a code that links an account. The one that sends it to the bot within ten minutes is linked."
     from passepartout.serving.telegram import token_of
     with open_links(memex, service) as (settings, links): code = links.new_code(service)
     tell(f"Send this to your bot, from your own account, within ten minutes:\n\n    /link {code}\n\nWhoever sends it is linked, so show "

@@ -19,8 +19,8 @@ from ..conditions import PassepartoutError
 from .planwords import plan_lines
 
 # %% ../../nbs/terminal/20dh_planscommand.ipynb #8b845da4
-WORDS = {"go-on": "Go on with a plan that was cut off.", "retry": "Try the step where a plan stopped again, with NAME=VALUE for what is to be different.", "fallback": "Go on as if the step had returned TEXT.",
-         "skip": "Leave out the step, and what needs it.", "edit": "Change a step that is still to come: STEP NAME=VALUE, or STEP and the whole step as a property list.", "stop": "End a plan. What it did stays done."}
+WORDS = {"go-on": "Go on with a plan that was cut off.", "retry": "Try the step where a plan stopped again. NAME=VALUE says what is to be different.", "fallback": "Go on as if the step had returned TEXT.",
+         "skip": "Leave out the step, and what needs it.", "edit": "Change a step that is still to come. Say STEP NAME=VALUE, or STEP and the whole step as a property list.", "stop": "End a plan. What it did stays done."}
 _Plan = Annotated[str, typer.Argument(metavar="PLAN", help="Its id, or the beginning; plans list shows it.")]
 _Rest = Annotated[Optional[list[str]], typer.Argument(metavar="WORD", help="What the command needs besides, such as a TEXT or NAME=VALUE.")]
 

@@ -26,7 +26,7 @@ def verdict_line(told: dict[str, Any]) -> str:
 
 # %% ../../nbs/terminal/20di_rulescommand.ipynb #390f6eb2
 def rules_list(memex: Memex = None, json_: AsJson = False) -> None:
-    "What your answers suggest, with what it would have decided, and what is tried."
+    "What your answers suggest. What each would have decided stands beside it, and what is tried."
     from passepartout.learning import proposals, shadows, would_have
     from passepartout.rulefile import read_rules
     with booted(memex, None, json_) as agent:

@@ -202,8 +202,8 @@ def no_such_line(opened: Shelf, text: str, place: Any) -> str:
     return f"{place.file} has {lines} lines, and no line {line}." if line > lines + 1 else ""
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #14d24e2a
-def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None) -> Any:
-    "The place that `text` means; ends the command with 6 when there are several, and with 1 when there is none."
+def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None, instead: str = "") -> Any:
+    "The place that `text` means; ends the command with 6 when there are several, and with 1 when there is none, and then says what may be meant `instead`."
     from passepartout.targets import resolve_target
     found = opened.answered(lambda: resolve_target(opened.index, relative_target(opened, text), opened.today, wanted=wanted))
     if found.kind == "one":
@@ -214,7 +214,8 @@ def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None) -> Any:
             + (" Perhaps:" if found.places else f" {left}" if left else " passepartout find looks into the texts as well."))
     lines = [f"  {' '.join(filter(None, [place.keyword, short_line(' › '.join(place.path) or place.title, 120)]))}  ({place.file}:{place.line})"
              for place in found.places]
-    fail("\n".join([what, *lines, *["Name one by its file and line, or by more of its words."] * several]), 6 if several else 1, json_,
+    beside = ["Name one by its file and line, or by more of its words."] if several else [instead] if instead else []
+    fail("\n".join([what, *lines, *beside]), 6 if several else 1, json_,
          candidates=[place_json(opened, place) for place in found.places])
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #c753fad8

@@ -129,7 +129,7 @@ def skills_load(files: Annotated[list[str],
                                  typer.Argument(metavar="FILE-OR-NAME",
                                                 help="A page to put into the folder of skills, or the name of a disabled skill.")],
                 memex: Memex = None) -> None:
-    "Check a page and put it into your folder of skills; a disabled one is switched on again."
+    "Check a page and put it into your folder of skills. A disabled one is switched on again."
     from passepartout.skillfiles.skillpage import read_skill
     book = open_book(memex)
     for wanted in files:
@@ -163,7 +163,7 @@ def touch(book: Any) -> None:
 
 # %% ../../nbs/terminal/20h_skillcommands.ipynb #83790f82
 def skills_reload(memex: Memex = None) -> None:
-    "Run the tests of every skill again, and say what will be in force."
+    "Run the tests of every skill again. What will be in force is listed."
     book = open_book(memex)
     good, refused, pages = book.prepare(again=True)
     for page in good: book.memory.keep(page)
