@@ -493,3 +493,17 @@ def test_marked_private_headings_take_no_place_of_others():
         secret = "".join(f"* Secret {n} :scribe:@personal:\nx\n" for n in range(count))
         found, _ = marked_headings([parse_note(secret + bees, "a.org")], (), ("@personal",), 2)
         assert [piece.line[:5] for piece in found if not piece.label.private] == ["Bee 0", "Bee 1"] and sum(piece.label.private for piece in found) == min(count, 2)
+
+
+@pytest.mark.parametrize("begin,shown", [(b"\xff\xd8\xff", True), (b"a,b,c\n" * 9, True), (b"\xff\xd8\xff:@personal:", False), (b"PK\3\4", False), (b"a,b :@PERSONAL:\n", False)])
+async def test_a_large_file_in_which_nothing_can_be_private_ends_no_turn(tmp_path, begin, shown):
+    "A photo of six megabytes counted as private, since no note is as large: whoever had it counted by a command was told that no model answered."
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "large.dat").write_bytes(begin + (b"1,2\n" if begin.startswith(b"a,b") else b"\xfe\0\xfd\xfc") * 1_500_000)
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    script, seen = [call("shell", {"command": "wc -c large.dat"})], []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt) or (script.pop(0) if script else "Done."), inline=True)
+    reply = await agent.handle("how large is that?")
+    assert not reply.approvals and (len(seen) == 2 and str(len(begin) + 6_000_000) in seen[1]) is shown, (str(reply), seen[1:])
+    await agent.close()
