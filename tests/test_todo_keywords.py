@@ -9,6 +9,7 @@ import pytest
 
 import test_cli
 from passepartout.agent import Agent
+from passepartout.notes import told_keywords
 from passepartout.settings import load_settings
 
 forks, home = test_cli.forks, test_cli.home         # fixtures
@@ -168,3 +169,16 @@ def test_links_stay_right_in_what_is_moved_behind_a_state_of_the_settings(tmp_pa
         finally: await agent.close()
     answer = asyncio.run(moved())
     assert (tmp_path / "memex" / "inbox.org").read_text() == "* WAITING tell Pohl, see [[file:sub/roof.org][roof]]\n", answer
+
+
+def test_a_module_that_was_written_with_these_states_still_blames_the_line_of_its_page(tmp_path, monkeypatch):
+    from passepartout.skillfiles.pagelines import exported
+    from passepartout.tangling.tanglefiles import WrittenDigests
+    from passepartout.terminal.tanglecommand import run_tangle
+    page, made = tmp_path / "page.org", tmp_path / "made.py"
+    page.write_text("* WAITING COMMENT draft\n#+begin_src python :tangle made.py\nraise SystemExit\n#+end_src\n* Rest\n#+begin_src python :tangle made.py\nprint(1)\n#+end_src\n")
+    settings = load_settings({"todo_keywords": STATES}, environ={"HOME": str(tmp_path)})
+    assert run_tangle([page], None, WrittenDigests(tmp_path / "t.json"), states=told_keywords(settings)) == 0
+    assert exported(page, made, made.read_text()) is None
+    monkeypatch.setenv("PASSEPARTOUT_TODO_KEYWORDS", STATES)
+    assert (7 in {line.at for line in exported(page, made, made.read_text()).lines})

@@ -18,12 +18,13 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from itertools import product
 from pathlib import Path
 
-from ..tangling.headerargs import TangleError
+from ..conditions import PassepartoutError
 from ..lazy import Regex
+from ..org import Keywords
 from ..tangling.noweb import Web
 from .skillchild import page_tree
 from ..tangling.tangle import Target, tangled
-from ..tangling.tanglefiles import ENDINGS, read_page
+from ..tangling.tanglefiles import ENDINGS, Page, read_page
 
 # %% ../../nbs/skillfiles/10e_pagelines.ipynb #00bb5632
 _NAMED = Regex(r"^# ([^\n/:]{1,200}\.(?:org|md|markdown|ipynb)):[0-9]+(?: |$)", re.M)
@@ -34,16 +35,26 @@ def pages_near(module: Path, text: str) -> Iterator[Path]:
     for folder in (module.parent, *module.parents[1:4]):
         yield from (folder / name for name in names if (folder / name).is_file())
 
+# %% ../../nbs/skillfiles/10e_pagelines.ipynb #0e155b64
+def _readings(page: Path) -> Iterator[Page]:
+    "The page at `page` as everybody reads it, and, when somebody wants that too, as it is read with the person's own states. Raises `TangleError`."
+    yield read_page(page)
+    from passepartout.notes import told_keywords
+    from passepartout.settings import load_settings
+    if (states := told_keywords(load_settings())) != Keywords(): yield read_page(page, states)
+
 # %% ../../nbs/skillfiles/10e_pagelines.ipynb #8c937d7c
-def exported(page: Path, module: Path, text: str) -> Target | None:
-    "What `page` writes to `module`, if that is `text`."
-    try:
-        read = read_page(page)
+def _targets(page: Path) -> Iterator[Target]:
+    "What a page may have been exported to, in each way. Raises `TangleError`."
+    for read in _readings(page):
         for same_lines, name_sources in product((False, True), (True, False)):
-            for target in tangled(Web(read.outline, read.sources), page.name, name_sources=name_sources, same_lines=same_lines):
-                if target.text == text and target.name.rpartition("/")[2] == module.name: return target
-    except TangleError: pass          # a page with a fault exports nothing
-    return None
+            yield from tangled(Web(read.outline, read.sources), page.name, name_sources=name_sources, same_lines=same_lines)
+
+# %% ../../nbs/skillfiles/10e_pagelines.ipynb #5d2bcd39
+def exported(page: Path, module: Path, text: str) -> Target | None:
+    "What `page` writes to `module`, if that is `text`; nothing for a page with a fault."
+    try: return next((each for each in _targets(page) if each.text == text and each.name.rpartition("/")[2] == module.name), None)
+    except PassepartoutError: return None
 
 # %% ../../nbs/skillfiles/10e_pagelines.ipynb #a6fe0b2f
 def beside(tree: ast.Module, target: Target, page: Path) -> ast.Module:
