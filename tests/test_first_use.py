@@ -189,3 +189,18 @@ def test_who_did_nothing_or_everything_ticks_nothing_off(tmp_path, line):
 def test_what_is_on_another_day_now_is_offered_as_a_move(tmp_path, line):
     answers, files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-25 Wed>\n"}, line, "yes")
     assert files["a.org"] == "* TODO Dentist\nSCHEDULED: <2026-11-20 Fri>\n", answers
+
+
+def test_a_task_that_has_a_word_of_a_list_is_not_that_list(tmp_path):
+    notes = {"garden.org": "* TODO Order seed potatoes\nSCHEDULED: <2027-01-11 Mon>\n** Linda again\n"}
+    answers, files = play(tmp_path, notes, "add leeks to the seed list", "add item leeks to the seed list")
+    assert files == notes and "no list called “seed list”" in answers[0] and "make a list called seed: leeks" in answers[1], answers
+    answers, files = play(tmp_path / "b", notes, "add leeks to the seed list", "yes", "and beans", "yes")
+    assert files == notes | {"seed.md": "- [ ] leeks\n- [ ] beans\n"}, answers
+
+
+@pytest.mark.parametrize("lines, not_said", [(("is the fig wrapped",), "done is"), (("both on saturday", "make that sunday"), "todo both"), (("todo prune the fig every february",), "Added")])
+def test_what_was_not_meant_is_not_offered(tmp_path, lines, not_said):
+    notes = {"a.org": "* TODO Wrap the fig\n"}
+    answers, files = play(tmp_path, notes, *lines)
+    assert files == notes and not_said not in answers[0], answers

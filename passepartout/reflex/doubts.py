@@ -12,7 +12,7 @@ import re
 from datetime import date
 
 from ..lazy import Regex
-from .dates import MONTH, WEEKDAY, WEEKDAYS, period, say_day, words_of
+from .dates import MONTH, MONTHS, WEEKDAY, WEEKDAYS, period, say_day, words_of
 from .germandays import WORDS as GERMAN_WORDS, dated_line, ends_in_a_verb, in_english_days
 from .misplaced import each_task, with_hour_within, with_hours_before, with_its_hour
 from .often import HOUR_AT_END, days_at_the_end, on_each_day, repeats, repeats_doubt, turn_at_the_end, turn_in_front
@@ -113,6 +113,8 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
     if not when and (moved := turn_at_the_end(line, today) or turn_in_front(line, today)): return repeats_doubt(moved, today) if days_at_the_end(line) != line else f"What repeats stands at the end. Did you mean “todo: {moved}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if not when and "”" not in line and (english := foreign_day(line)) and split_when(english, today)[1]:
         return f"I read days in English and German. Did you mean “todo: {english}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
+    if not when and words[-2:-1] in (("every",), ("each",)) and words[-1] in MONTH and words[-1].capitalize() in MONTHS:
+        return f"Which day do you mean by “{' '.join(words[-2:])}”? Name one, for example “every year on 1 {words[-1]}”, or put the task in quotes to keep the words as they are."
     if not when and (whole := short_day(line, today)) and split_when(whole, today)[1]: return f"Is that a day? Did you mean “todo: {whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and when.day < today and not repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
     if when and set(title).isdisjoint('"“”„«»') and (on_each_day(title) or on_each_day(title, weekly=False)): return _ONE_DAY          # the day at the end is one more of them

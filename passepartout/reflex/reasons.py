@@ -145,7 +145,7 @@ _LAST_CHANGE = Regex(r"(?:please\s+)?(?:undo|revert|reverse|take\s+back|cancel|r
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "oh wait no undo that", "wait no undo that", "no wait undo that", "no undo that", "oh no undo that", "oh undo that", "thats wrong", "that's wrong", "that is wrong", "that was wrong", "undo my last change", "scratch that", "wrong one", "the wrong one", "that was the wrong one", "not that one", "no not that one",
-                        "no not that", "oh no", "that was not what i meant", "that's not what i meant", "thats not what i meant"))
+                        "no not that", "oh no not that one", "not that", "not this one", "no not this one", "oh no", "that was not what i meant", "that's not what i meant", "thats not what i meant"))
 
 # %% ../../nbs/reflex/reasons.ipynb #b3e8b712
 def by_command(request: Request, line: str) -> dict | None:
@@ -205,7 +205,7 @@ def in_other_words(request: Request, line: str) -> dict | None:
 
 # %% ../../nbs/reflex/reasons.ipynb #44e650a8
 CLOCK = ("what time is it", "what's the time", "what is the time", "what time is it now", "what time", "time", "wie spät ist es")
-_TO_SOMETHING = Regex(r"(?:add|put)\s+(.{1,80})\s+(?:to|into|onto)\s+(?:(?:my|the|our)\s+)?(?!(?:calendar|agenda|diary|schedule|reminders?|notes?|todos?|tasks?)$)([\w .'-]{2,40})", re.I)
+_TO_SOMETHING = Regex(r"(?:add|put)\s+(.{1,80})\s+(?:to|into|onto)\s+(?:(?:my|the|our)\s+)?(?!(?:calendar|agenda|diary|schedule|reminders?|notes?|todos?|tasks?|it|that|this|them|these|those|there)$)([\w .'-]{2,40})", re.I)
 _TO_LIST = Regex(r"(?:add|put)\s+(.+?)\s+(?:to|on|in|onto)\s+(?:(?:my|the|our)\s+)?([\w ]{1,30}?\s?liste?)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #51fbf60b
