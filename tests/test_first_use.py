@@ -204,3 +204,20 @@ def test_what_was_not_meant_is_not_offered(tmp_path, lines, not_said):
     notes = {"a.org": "* TODO Wrap the fig\n"}
     answers, files = play(tmp_path, notes, *lines)
     assert files == notes and not_said not in answers[0], answers
+
+
+def test_it_is_done_is_said_of_what_was_spoken_about(tmp_path):
+    answers, files = play(tmp_path, {"a.md": "- [ ] Dentist 📅 2026-11-25\n"}, "it's done", "when is the dentist", "it's done")
+    assert "- [x] Dentist" in files["a.md"] and "a.md to DONE" in answers[2] and "to DONE" not in answers[0], answers
+
+
+@pytest.mark.parametrize("line, offer", [("Roof quote -> waiting", "mark Roof quote as waiting"), ("Roof quote: waiting", "mark Roof quote as waiting"), ("Roof quote = done", "done Roof quote"), ("Roof quote cancelled", "cancel Roof quote")])
+def test_a_state_behind_a_sign_is_offered(tmp_path, line, offer):
+    text = "#+TODO: TODO WAITING | DONE CANCELLED\n* TODO Roof quote\n"
+    answers, files = play(tmp_path, {"a.org": text}, line, "yes")
+    assert f"Did you mean “{offer}”?" in answers[0] and files["a.org"] != text, answers
+
+
+def test_a_state_of_the_file_needs_no_joint(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "#+TODO: TODO WAITING | DONE\n* TODO Roof quote\n"}, "set roof quote waiting")
+    assert files["a.org"].endswith("* WAITING Roof quote\n"), answers

@@ -48,7 +48,7 @@ def state_command(text: str) -> list[Command] | None:
     if word in DONE_WORDS: return [Command("state", object_of(found[1]), "mark {} as done", {"state": "done"} | said, "open")]
     if word in ("todo", "to-do"): return [Command("state", object_of(found[1]), "mark {} as todo", {"state": "todo", "plainly": True} | said)]
     if word in OPEN_WORDS: return [Command("state", object_of(found[1]), "open {} again", {"state": "todo"} | said, "done")]
-    if not joined and not (found[2].isupper() and len(word) > 3 and words_of(text)[0] in ("mark", "set")) or words_of(text)[0] in ("tick", "check"): return None
+    if not joined and not ((found[2].isupper() and len(word) > 3 or word in STATE_WORDS) and words_of(text)[0] in ("mark", "set")) or words_of(text)[0] in ("tick", "check"): return None
     if words_of(text)[0] not in ("mark", "flag") and word not in STATE_WORDS and not found[2].isupper(): return None
     return [Command("state", object_of(found[1]), f"mark {{}} as {found[2]}", {"state": found[2]} | said)]
 

@@ -65,7 +65,8 @@ _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|star
 _NOT_THEN = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are|was)\s+(?:now\s+)?(?:on\s+)?(\w{3,12}),?\s+(?:and\s+)?(?:not|instead\s+of)\s+(?:on\s+)?(\w{3,12})", re.I)
 _NONE_UNTIL = Regex(r"no\s+(?:more\s+)?(?!(?:wait|sorry|i|we|not|just|it|that)\b)([^,]{2,60}?)\s+(?:until|till|before)\s+([^,]{2,40})", re.I)
 _CALLED_OFF = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|has\s+been)\s+(?:cancell?ed|called\s+off|off)\s+(.{2,40})|no\s+(?!(?:wait|sorry|i|we|not|just)\b)([^,]{2,60}?)\s+((?:on\s+|next\s+|this\s+)?(?:today|tonight|tomorrow|\w+day|week))", re.I)
-_GIVEN_UP = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|got|has\s+been)\s+(?:cancell?ed|called\s+off)", re.I)
+_GIVEN_UP = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:(?:is|was|got|has\s+been)\s+)?(?:cancell?ed|called\s+off)", re.I)
+_IN_STATE = Regex(r"(?!(?:what|who|when|is|are|note|todo)\b)(?:(?:status|state)\s+)?([^:=\n]{2,80}?)\s*(?:->|=>|=|:)\s*(waiting|on hold|started|in progress|someday|blocked|done|finished|todo)", re.I)
 _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(.{2,40})", re.I)
 _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?:now\s+)?(due|scheduled|planned)\s+(?:on\s+|for\s+|by\s+)?(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:should|ought\s+to|want\s+to|wanted\s+to|need\s+to|(?:have\s+)?got\s+to|gotta|have\s+to|must|better|had\s+better)\s+(?:still\s+|really\s+|also\s+)*(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
@@ -97,6 +98,7 @@ def stated(request: Request) -> str | None:
     if (found := _NONE_UNTIL.fullmatch(line)) and (span := read_span(words_of(found[2]), request.today)) and span.end > request.today: return f"pause {found[1]} until {found[2]}"
     if (found := _CALLED_OFF.fullmatch(line)) and read_span(words_of(when := found[2] or found[4]), request.today): return f"skip {found[1] or found[3]} {when}"
     if found := _GIVEN_UP.fullmatch(line): return f"cancel {found[1]}"
+    if found := _IN_STATE.fullmatch(line): return f"mark {found[1].strip(' -')} as {found[2]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
     if (found := _HAPPENED.fullmatch(_PARTICLE.sub("", line))) and found[2].lower() in _PAST - _ALSO and not _DOUBTFUL.search(line): return f"done {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
@@ -237,7 +239,7 @@ def suggestion(request: Request) -> str | None:
     each = [_AFTERWARDS.fullmatch(part) for part in _APART.split(request.text.strip())] if len(request.text) < 300 else []
     if len(each) > 1 and all(part and not _DOUBTFUL.search(part[1]) for part in each): return ", ".join(f"done {part[1]}" for part in each)
     told = _I_THINK.sub("", request.text.strip(), 1)
-    if (found := _AFTERWARDS.fullmatch(told)) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]): return f"done {found[1]}"
+    if (found := _AFTERWARDS.fullmatch(told)) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]): return f"done {found[1].rstrip(' =>-')}"
     fix = lambda w: w.replace(core, right, 1) if (core := w.strip("?!.,:'\"")) and (right := _corrected(core.lower())) != core.lower() else w
     try:
         if meant := stated(request): return meant
