@@ -221,3 +221,14 @@ def test_a_state_behind_a_sign_is_offered(tmp_path, line, offer):
 def test_a_state_of_the_file_needs_no_joint(tmp_path):
     answers, files = play(tmp_path, {"a.org": "#+TODO: TODO WAITING | DONE\n* TODO Roof quote\n"}, "set roof quote waiting")
     assert files["a.org"].endswith("* WAITING Roof quote\n"), answers
+
+
+@pytest.mark.parametrize("line, planned", [("todo dinner with mum friday 8", "2026-11-20 Fri 20:00"), ("dinner with mum friday 8", "2026-11-20 Fri 20:00"), ("todo draft mon 23", "2026-11-23 Mon"), ("todo shift tue 14", "2026-11-24 Tue 14:00"), ("call the plumber fri", "2026-11-20 Fri")])
+def test_a_number_behind_a_weekday_is_asked_about(tmp_path, line, planned):
+    answers, files = play(tmp_path, {"inbox.org": ""}, line, "yes")
+    assert "Did you mean “todo" in answers[0] and files["inbox.org"].endswith(f"\nSCHEDULED: <{planned}>\n"), answers
+
+
+def test_a_move_without_its_to_is_offered(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-26 Thu>\n"}, "move dentist mon", "yes")
+    assert "“move dentist to monday”" in answers[0] and "<2026-11-23 Mon>" in files["a.org"], answers

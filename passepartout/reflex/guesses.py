@@ -20,7 +20,7 @@ from .commands import STATE_WORDS, read_command
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, words_of
 from .repetitions import read_repeat
 from .whens import read_when, split_when
-from .doubts import doubt, foreign_day
+from .doubts import doubt, foreign_day, short_day
 from .misplaced import days_in_front, each_task, later_task, on_two_dates
 from .often import days_at_the_end, in_turns, on_each_day, turn_at_the_end
 from .lookups import Outcome, ChoiceAsked, Surroundings
@@ -160,6 +160,7 @@ def dated_task(request: Request) -> str | None:
     for at in range(len(words) - 1, 1, -1):                       # meeting with Opitz monday 9-10:30 in room 204
         title, when = split_when(" ".join(words[:at]), request.today) if named or words[at].lower() in _WHERE else ("", None)
         if title and when: return f"todo {title} {' '.join(words[at:])} {' '.join(words[:at])[len(title):].strip()}"
+    if not _TOLD_OF_ONESELF.match(line) and not STATEMENT.search(line) and (spelt := short_day(line, request.today)): return f"todo {spelt}"
     title, when = split_when(f"{' '.join(words)} today", request.today)
     return f"todo {' '.join(words)} today" if title and when and when.clock and not STATEMENT.search(title) and not doubt(title, when, request.today) else None
 

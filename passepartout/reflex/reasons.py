@@ -15,7 +15,7 @@ from ..lazy import Regex
 from .offers import TODO_OR_NOTE, words_kept
 from .captures import Request, decline, say
 from .command import object_of
-from .dates import say_day
+from .dates import WEEKDAY, WEEKDAYS, say_day
 from .misplaced import two_tasks
 from .reading import SHOW, file_and_rest
 from .reminders import appointment
@@ -174,6 +174,8 @@ _WITHIN = Regex(r"(?:replace|substitute|exchange)\s+.{1,80}\s+(?:with|by)\s+.{1,
 def half_said(request: Request, line: str) -> dict | None:
     "A verb without what it needs: where to, how often, or what to make."
     if request.words[:1] in (("move",), ("refile",)) and len(request.words) > 1:
+        if len(request.words) > 2 and (day := WEEKDAY.get(request.words[-1])) is not None and not set(line) & set('"“”;'):
+            return decline(f"Did you mean “{request.words[0]} {object_of(' '.join(line.split()[1:-1]))} to {WEEKDAYS[day].lower()}”? Say “yes”, and I'll do it.")
         return decline(f"Where to, or to which day? For example: move {object_of(request.after(1))[:60]} to friday, or to routines.org")
     if _WITHIN.fullmatch(line):
         return decline("I don't change words within a text: your editor does that, and I read what it wrote. A title I can change: rename … to …; a line I can add: add to …: …")
