@@ -189,3 +189,46 @@ def test_who_did_nothing_or_everything_ticks_nothing_off(tmp_path, line):
 def test_what_is_on_another_day_now_is_offered_as_a_move(tmp_path, line):
     answers, files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-25 Wed>\n"}, line, "yes")
     assert files["a.org"] == "* TODO Dentist\nSCHEDULED: <2026-11-20 Fri>\n", answers
+
+
+def test_a_task_that_has_a_word_of_a_list_is_not_that_list(tmp_path):
+    notes = {"garden.org": "* TODO Order seed potatoes\nSCHEDULED: <2027-01-11 Mon>\n** Linda again\n"}
+    answers, files = play(tmp_path, notes, "add leeks to the seed list", "add item leeks to the seed list")
+    assert files == notes and "no list called “seed list”" in answers[0] and "make a list called seed: leeks" in answers[1], answers
+    answers, files = play(tmp_path / "b", notes, "add leeks to the seed list", "yes", "and beans", "yes")
+    assert files == notes | {"seed.md": "- [ ] leeks\n- [ ] beans\n"}, answers
+
+
+@pytest.mark.parametrize("lines, not_said", [(("is the fig wrapped",), "done is"), (("both on saturday", "make that sunday"), "todo both"), (("todo prune the fig every february",), "Added")])
+def test_what_was_not_meant_is_not_offered(tmp_path, lines, not_said):
+    notes = {"a.org": "* TODO Wrap the fig\n"}
+    answers, files = play(tmp_path, notes, *lines)
+    assert files == notes and not_said not in answers[0], answers
+
+
+def test_it_is_done_is_said_of_what_was_spoken_about(tmp_path):
+    answers, files = play(tmp_path, {"a.md": "- [ ] Dentist 📅 2026-11-25\n"}, "it's done", "when is the dentist", "it's done")
+    assert "- [x] Dentist" in files["a.md"] and "a.md to DONE" in answers[2] and "to DONE" not in answers[0], answers
+
+
+@pytest.mark.parametrize("line, offer", [("Roof quote -> waiting", "mark Roof quote as waiting"), ("Roof quote: waiting", "mark Roof quote as waiting"), ("Roof quote = done", "done Roof quote"), ("Roof quote cancelled", "cancel Roof quote")])
+def test_a_state_behind_a_sign_is_offered(tmp_path, line, offer):
+    text = "#+TODO: TODO WAITING | DONE CANCELLED\n* TODO Roof quote\n"
+    answers, files = play(tmp_path, {"a.org": text}, line, "yes")
+    assert f"Did you mean “{offer}”?" in answers[0] and files["a.org"] != text, answers
+
+
+def test_a_state_of_the_file_needs_no_joint(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "#+TODO: TODO WAITING | DONE\n* TODO Roof quote\n"}, "set roof quote waiting")
+    assert files["a.org"].endswith("* WAITING Roof quote\n"), answers
+
+
+@pytest.mark.parametrize("line, planned", [("todo dinner with mum friday 8", "2026-11-20 Fri 20:00"), ("dinner with mum friday 8", "2026-11-20 Fri 20:00"), ("todo draft mon 23", "2026-11-23 Mon"), ("todo shift tue 14", "2026-11-24 Tue 14:00"), ("call the plumber fri", "2026-11-20 Fri")])
+def test_a_number_behind_a_weekday_is_asked_about(tmp_path, line, planned):
+    answers, files = play(tmp_path, {"inbox.org": ""}, line, "yes")
+    assert "Did you mean “todo" in answers[0] and files["inbox.org"].endswith(f"\nSCHEDULED: <{planned}>\n"), answers
+
+
+def test_a_move_without_its_to_is_offered(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-26 Thu>\n"}, "move dentist mon", "yes")
+    assert "“move dentist to monday”" in answers[0] and "<2026-11-23 Mon>" in files["a.org"], answers

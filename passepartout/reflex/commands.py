@@ -48,7 +48,7 @@ def state_command(text: str) -> list[Command] | None:
     if word in DONE_WORDS: return [Command("state", object_of(found[1]), "mark {} as done", {"state": "done"} | said, "open")]
     if word in ("todo", "to-do"): return [Command("state", object_of(found[1]), "mark {} as todo", {"state": "todo", "plainly": True} | said)]
     if word in OPEN_WORDS: return [Command("state", object_of(found[1]), "open {} again", {"state": "todo"} | said, "done")]
-    if not joined and not (found[2].isupper() and len(word) > 3 and words_of(text)[0] in ("mark", "set")) or words_of(text)[0] in ("tick", "check"): return None
+    if not joined and not ((found[2].isupper() and len(word) > 3 or word in STATE_WORDS) and words_of(text)[0] in ("mark", "set")) or words_of(text)[0] in ("tick", "check"): return None
     if words_of(text)[0] not in ("mark", "flag") and word not in STATE_WORDS and not found[2].isupper(): return None
     return [Command("state", object_of(found[1]), f"mark {{}} as {found[2]}", {"state": found[2]} | said)]
 
@@ -223,12 +223,12 @@ def list_command(text: str, today: date) -> list[Command] | None:
                 for name, _ in (list_names(where) if where else [("", False)])]
     if found := _ITEM_AT.fullmatch(text):
         place, item = found[1] or found[2], object_of(found[3])
-        return [Command("item", where, f"add the item “{item}” to {{}}", {"item": item, "sure": named}, weak=True)
+        return [Command("item", where, f"add the item “{item}” to {{}}", {"item": item, "sure": named, "listed": named}, weak=True)
                 for where, named in list_names(place) if not is_a_day(where, today)] or None
     if not (found := _ITEM.fullmatch(text)) or _A_TASK.match(found[3]): return None
     readings = [(item, *name) for item, where in cuts(_KIND_OF_ITEM.sub("", found[3], count=1), "to|on|onto|under|below") if not _SOME_LIST.fullmatch(where.strip())
                 and not is_a_day(where, today) for name in list_names(where) if not is_a_day(name[0], today)]
-    return ([Command("item", where, f"add the item “{object_of(item)}” to {{}}", {"item": object_of(item), "sure": bool(found[2]) or named},
+    return ([Command("item", where, f"add the item “{object_of(item)}” to {{}}", {"item": object_of(item), "sure": bool(found[2]) or named, "listed": named},
                      weak=not found[2]) for item, where, named in readings] or None)
 
 # %% ../../nbs/reflex/commands.ipynb #1944101b

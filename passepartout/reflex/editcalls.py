@@ -104,6 +104,9 @@ def propose_item(command: Command, place: Place, around: Surroundings, today: da
     plain = bulleted and not any(each.kind == "task" for each in outline.nodes)
     called = fold(place.title) == fold(command.target)
     if plain and (called or command.args["sure"]): return propose_capture("note", command.args["item"], place.file, today)
+    if command.args.get("listed") and place.keyword and not has_list and not called:          # the seed list is not the task of ordering seeds
+        item, name = command.args["item"][:80], re.sub(r"^(?:the|my|our)\s+", "", command.target, flags=re.I)
+        return None if command.weak else decline(f"No list in your notes is called “{name}”. To begin one: make a list called {name}: {item}. Or add item {item} to {place.title}")
     boxes = re.search(r"^[ \t]{0,20}[-+*] \[[^\]\n]\]", outline.text[node.body_start:node.end], re.M)
     if not boxes and place.kind == "heading" and (called or command.args["sure"]) and (sign := plain_list(outline, node)):
         if re.search(rf"^{re.escape(sign)} {re.escape(command.args['item'])}[ \t\r]*$", outline.text[node.body_start:node.end], re.M | re.I):

@@ -20,7 +20,7 @@ from .commands import STATE_WORDS, read_command
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, words_of
 from .repetitions import read_repeat
 from .whens import read_when, split_when
-from .doubts import doubt, foreign_day
+from .doubts import doubt, foreign_day, short_day
 from .misplaced import days_in_front, each_task, later_task, on_two_dates
 from .often import days_at_the_end, in_turns, on_each_day, turn_at_the_end
 from .lookups import Outcome, ChoiceAsked, Surroundings
@@ -65,13 +65,14 @@ _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|star
 _NOT_THEN = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are|was)\s+(?:now\s+)?(?:on\s+)?(\w{3,12}),?\s+(?:and\s+)?(?:not|instead\s+of)\s+(?:on\s+)?(\w{3,12})", re.I)
 _NONE_UNTIL = Regex(r"no\s+(?:more\s+)?(?!(?:wait|sorry|i|we|not|just|it|that)\b)([^,]{2,60}?)\s+(?:until|till|before)\s+([^,]{2,40})", re.I)
 _CALLED_OFF = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|has\s+been)\s+(?:cancell?ed|called\s+off|off)\s+(.{2,40})|no\s+(?!(?:wait|sorry|i|we|not|just)\b)([^,]{2,60}?)\s+((?:on\s+|next\s+|this\s+)?(?:today|tonight|tomorrow|\w+day|week))", re.I)
-_GIVEN_UP = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|was|got|has\s+been)\s+(?:cancell?ed|called\s+off)", re.I)
+_GIVEN_UP = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:(?:is|was|got|has\s+been)\s+)?(?:cancell?ed|called\s+off)", re.I)
+_IN_STATE = Regex(r"(?!(?:what|who|when|is|are|note|todo)\b)(?:(?:status|state)\s+)?([^:=\n]{2,80}?)\s*(?:->|=>|=|:)\s*(waiting|on hold|started|in progress|someday|blocked|done|finished|todo)", re.I)
 _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(.{2,40})", re.I)
 _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?:now\s+)?(due|scheduled|planned)\s+(?:on\s+|for\s+|by\s+)?(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:should|ought\s+to|want\s+to|wanted\s+to|need\s+to|(?:have\s+)?got\s+to|gotta|have\s+to|must|better|had\s+better)\s+(?:still\s+|really\s+|also\s+)*(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _IS_ON = Regex(r"(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?=\S)", re.I)
 _WITHOUT_ME = Regex(r"(\w+)(?:\s+(?:out|back|up|in|off|down|away))?\s+(?:(?:the|my|our)\s+|(?=\w{2,30}['’]s\s))(.{2,80})", re.I)
-_HAPPENED = Regex(r"(?!.*\s(?:is|are|was|were|been|be|i|we|has|have|had)\s)(?!(?:what|who|when|it|that|this|i|we|you|he|she|they|not|nobody|nothing|no)\b)(?:the\s+|my\s+|our\s+)?([^,:;]{2,60}?)\s+(?:already\s+|just\s+)?(\w+)(?:\s+already)?", re.I)
+_HAPPENED = Regex(r"(?!.*\s(?:is|are|was|were|been|be|i|we|has|have|had)\s)(?!(?:what|who|when|is|are|was|were|has|have|had|do|does|did|can|should|will|it|that|this|i|we|you|he|she|they|not|nobody|nothing|no)\b)(?:the\s+|my\s+|our\s+)?([^,:;]{2,60}?)\s+(?:already\s+|just\s+)?(\w+)(?:\s+already)?", re.I)
 _PARTICLE = Regex(r"(?<=ed)\s+(?:up|off|in|down|away|back|out)$", re.I)
 _ALSO = frozenset("out back over did read made gave wrote brought ready written took".split())         # ends other sentences as well
 _REMINDED = Regex(r"^(?:please\s+)?(?:remind\s+(?:me|us)\s+(?:to|about|of)|(?:i|we)\s+(?:(?:still|also|really)\s+)?(?:(?:need|have|want|ought)\s+to|must|should))\s+", re.I)
@@ -97,6 +98,7 @@ def stated(request: Request) -> str | None:
     if (found := _NONE_UNTIL.fullmatch(line)) and (span := read_span(words_of(found[2]), request.today)) and span.end > request.today: return f"pause {found[1]} until {found[2]}"
     if (found := _CALLED_OFF.fullmatch(line)) and read_span(words_of(when := found[2] or found[4]), request.today): return f"skip {found[1] or found[3]} {when}"
     if found := _GIVEN_UP.fullmatch(line): return f"cancel {found[1]}"
+    if found := _IN_STATE.fullmatch(line): return f"mark {found[1].strip(' -')} as {found[2]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
     if (found := _HAPPENED.fullmatch(_PARTICLE.sub("", line))) and found[2].lower() in _PAST - _ALSO and not _DOUBTFUL.search(line): return f"done {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
@@ -117,7 +119,7 @@ def stated(request: Request) -> str | None:
 # %% ../../nbs/reflex/guesses.ipynb #5ec41eb7
 _NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|auch|noch|bitte|erst|doch|lieber)\s*)+", re.I)
 _COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
-_OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b)", re.I)
+_OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b|both\s+(?:on|at|to|by|for|today|tomorrow|next|this|\w+day)\b)", re.I)
 
 def dated_task(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
@@ -167,6 +169,7 @@ def _with_a_day(words: list[str], line: str, named: bool, today: date) -> str | 
     for at in range(len(words) - 1, 1, -1):                       # meeting with Opitz monday 9-10:30 in room 204
         title, when = split_when(" ".join(words[:at]), today) if named or words[at].lower() in _WHERE else ("", None)
         if title and when: return f"todo {title} {' '.join(words[at:])} {' '.join(words[:at])[len(title):].strip()}"
+    if not _TOLD_OF_ONESELF.match(line) and not STATEMENT.search(line) and (spelt := short_day(line, today)): return f"todo {spelt}"
     title, when = split_when(f"{' '.join(words)} today", today)
     return f"todo {' '.join(words)} today" if title and when and when.clock and not STATEMENT.search(title) and not doubt(title, when, today) else None
 
@@ -246,7 +249,7 @@ def suggestion(request: Request) -> str | None:
     each = [_AFTERWARDS.fullmatch(part) for part in _APART.split(request.text.strip())] if len(request.text) < 300 else []
     if len(each) > 1 and all(part and not _DOUBTFUL.search(part[1]) for part in each): return ", ".join(f"done {part[1]}" for part in each)
     told = _I_THINK.sub("", request.text.strip(), 1)
-    if (found := _AFTERWARDS.fullmatch(told)) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]): return f"done {found[1]}"
+    if (found := _AFTERWARDS.fullmatch(told)) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]): return f"done {found[1].rstrip(' =>-')}"
     fix = lambda w: w.replace(core, right, 1) if (core := w.strip("?!.,:'\"")) and (right := _corrected(core.lower())) != core.lower() else w
     try:
         if meant := stated(request): return meant

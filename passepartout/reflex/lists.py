@@ -137,7 +137,8 @@ def list_goes_on(request: Request, around: Surroundings, exact: Callable[[str], 
     "The offer to put what is named on the list of which the sentence before was; of the lines that this makes, those of which `exact` says that they would put something on it."
     if not around.earlier: return None
     said, told = around.earlier[-1]
-    if (thing := one_more(request.text)) and _PUT_ON.fullmatch(told.strip()[:600]): request = Request.of(f"add {thing}", request.today)
+    put_on = _PUT_ON.fullmatch(told.strip()[:600]) or _BEGUN.match(told[:600]) and list_spoken_of("", told)
+    if (thing := one_more(request.text)) and put_on: request = Request.of(f"add {thing}", request.today)
     if not (found := _MORE_OF_IT.fullmatch(request.text.strip())): return None
     where = list_spoken_of(said, told)
     bare = re.match(r"(?:(?:and|also|then)\s+)?(?:add|put)\s", request.text.strip(), re.I) is None

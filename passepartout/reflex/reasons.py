@@ -15,7 +15,7 @@ from ..lazy import Regex
 from .offers import TODO_OR_NOTE, words_kept
 from .captures import Request, decline, say
 from .command import object_of
-from .dates import say_day
+from .dates import WEEKDAY, WEEKDAYS, say_day
 from .misplaced import two_tasks
 from .reading import SHOW, file_and_rest
 from .reminders import appointment
@@ -145,7 +145,7 @@ _LAST_CHANGE = Regex(r"(?:please\s+)?(?:undo|revert|reverse|take\s+back|cancel|r
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "oh wait no undo that", "wait no undo that", "no wait undo that", "no undo that", "oh no undo that", "oh undo that", "thats wrong", "that's wrong", "that is wrong", "that was wrong", "undo my last change", "scratch that", "wrong one", "the wrong one", "that was the wrong one", "not that one", "no not that one",
-                        "no not that", "oh no", "that was not what i meant", "that's not what i meant", "thats not what i meant"))
+                        "no not that", "oh no not that one", "not that", "not this one", "no not this one", "oh no", "that was not what i meant", "that's not what i meant", "thats not what i meant"))
 
 # %% ../../nbs/reflex/reasons.ipynb #b3e8b712
 def by_command(request: Request, line: str) -> dict | None:
@@ -174,6 +174,8 @@ _WITHIN = Regex(r"(?:replace|substitute|exchange)\s+.{1,80}\s+(?:with|by)\s+.{1,
 def half_said(request: Request, line: str) -> dict | None:
     "A verb without what it needs: where to, how often, or what to make."
     if request.words[:1] in (("move",), ("refile",)) and len(request.words) > 1:
+        if len(request.words) > 2 and (day := WEEKDAY.get(request.words[-1])) is not None and not set(line) & set('"“”;'):
+            return decline(f"Did you mean “{request.words[0]} {object_of(' '.join(line.split()[1:-1]))} to {WEEKDAYS[day].lower()}”? Say “yes”, and I'll do it.")
         return decline(f"Where to, or to which day? For example: move {object_of(request.after(1))[:60]} to friday, or to routines.org")
     if _WITHIN.fullmatch(line):
         return decline("I don't change words within a text: your editor does that, and I read what it wrote. A title I can change: rename … to …; a line I can add: add to …: …")
@@ -205,7 +207,7 @@ def in_other_words(request: Request, line: str) -> dict | None:
 
 # %% ../../nbs/reflex/reasons.ipynb #44e650a8
 CLOCK = ("what time is it", "what's the time", "what is the time", "what time is it now", "what time", "time", "wie spät ist es")
-_TO_SOMETHING = Regex(r"(?:add|put)\s+(.{1,80})\s+(?:to|into|onto)\s+(?:(?:my|the|our)\s+)?(?!(?:calendar|agenda|diary|schedule|reminders?|notes?|todos?|tasks?)$)([\w .'-]{2,40})", re.I)
+_TO_SOMETHING = Regex(r"(?:add|put)\s+(.{1,80})\s+(?:to|into|onto)\s+(?:(?:my|the|our)\s+)?(?!(?:calendar|agenda|diary|schedule|reminders?|notes?|todos?|tasks?|it|that|this|them|these|those|there)$)([\w .'-]{2,40})", re.I)
 _TO_LIST = Regex(r"(?:add|put)\s+(.+?)\s+(?:to|on|in|onto)\s+(?:(?:my|the|our)\s+)?([\w ]{1,30}?\s?liste?)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #51fbf60b

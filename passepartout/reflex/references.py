@@ -124,6 +124,8 @@ def in_its_month(wanted: str, around: Surroundings, today: date) -> str:
     return day.isoformat() if day >= today else wanted
 
 # %% ../../nbs/reflex/references.ipynb #e459a898
+_IT_IS_DONE = Regex(r"(?:it|that)(?:'s|\s+is|\s+has\s+been)(?:\s+(?:now|already|all))?\s+(?:done|finished)", re.I)
+
 _TAKEN_BACK = Regex(r"^(?:(?:no|nope|sorry|oops|actually|wait|rather|better|and|but|ok|okay)[\s,.:;!-]+)+", re.I)
 _I_MEAN = Regex(r"^([^,:;]{1,40}?),?\s+(?:i\s+mean|i\s+meant|meine\s+ich|meinte\s+ich)$", re.I)
 
@@ -141,6 +143,7 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
         if due := _DUE_BY.fullmatch(said): request = replace(request, text=f"set the deadline of it to {due[1]}")
         elif _SOONER.fullmatch(said): request = replace(request, text=f"move it {said}")
         elif ranked := _RANK_OF.fullmatch(said): request = replace(request, text=f"set priority {ranked[2] or priority_letter(ranked[1].lower())} on it")
+    if _IT_IS_DONE.fullmatch(said.replace("’", "'")) and referent(around) is not None: request, amended, said = replace(request, text="done it"), None, "done it"
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
     if (into := _INTO.fullmatch(said)) and referent(around) is not None: request, amended = replace(request, text=f"move {into[1] or 'it'} to {into[2] or into[3]}"), None
