@@ -507,3 +507,24 @@ async def test_a_large_file_in_which_nothing_can_be_private_ends_no_turn(tmp_pat
     reply = await agent.handle("how large is that?")
     assert not reply.approvals and (len(seen) == 2 and str(len(begin) + 6_000_000) in seen[1]) is shown, (str(reply), seen[1:])
     await agent.close()
+
+
+@pytest.mark.parametrize("name", ["me.txt", "stored.docx", pytest.param("d.sqlite", marks=pytest.mark.slow), pytest.param("d.bin", marks=pytest.mark.slow), pytest.param("d.png", marks=pytest.mark.slow), pytest.param("a.csv", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("command", ["grep -ra was .", pytest.param("rg -a was", marks=pytest.mark.slow)])
+async def test_what_is_found_in_a_folder_is_private_whatever_kind_of_file_it_stood_in(tmp_path, name, command):
+    "A model on this machine repeated it, and the answer went to a company's server and to the next model as if it were public."
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
+    memex, words = tmp_path / "memex", "#+FILETAGS: :@personal:\n* Diary\nThe test was positive.\n"
+    memex.mkdir()
+    (memex / "a.org").write_text("* Bees\nIt was warm.\n")
+    (memex / name).write_bytes(b"bees,was,private\n" * 400_000 + b":private:" if name == "a.csv" else words.encode() if name.endswith("txt") else stored(words)[name])
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    (memex / "sub").mkdir()
+    (memex / "sub" / "big.csv").write_bytes(b"bees,hum,private\n" * 400_000)                     # larger than a note, and the word is no tag there
+    for line, private in ((command, True), ("grep -rc hum sub", False), ("ls", False)):
+        script = [call("shell", {"command": line})]
+        register_backend(agent, "model", lambda prompt, system: script.pop(0) if script else "It was positive.", inline=True, local=True)
+        reply = await agent.handle("look into that", session=line)
+        assert not reply.approvals and bool(agent.journal.records(turn=reply.turn, kinds=["answer"], limit=1)[0]["body"].get("private")) is private, line
+    await agent.close()

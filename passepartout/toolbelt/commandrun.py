@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .bounds import bounds
-from .copies import copies, in_their_place, kept_keys, told_of_copies, told_of_veiled, veiled_copies
+from .copies import UNSEEN, copies, in_their_place, kept_keys, told_of_copies, told_of_veiled, veiled_copies
 from .keyless import KeylessTexts, NotLooked
 from ..messages import Label
 from .reach import output_label, seen_before
@@ -104,7 +104,8 @@ async def run_command(opened: Any, seconds: int, roots: Sequence[Root], find: Ca
         said = bare = await asyncio.to_thread(kept_keys, opened.script, roots, looked) if opened.reads else {}
         if opened.reads and veil: said, veiled = await asyncio.to_thread(veiled_copies, opened.script, roots, bare, veil, looked)
     except NotLooked as why: raise ToolError(f"It was not run, since keys might stand in what it opens. {why.message}") from None
-    looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private, veiled))
+    unseen = veiled | {path for path, text in said.items() if text is UNSEEN}
+    looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private, unseen, looked))
     try:
         with copies({path: text for path, text in said.items() if not is_covered(path, covered)}) as shown, in_their_place(opened.files, shown) as files:
             remark = told_of_copies([each for each in shown if each.path in bare], roots, bare)
@@ -115,7 +116,7 @@ async def run_command(opened: Any, seconds: int, roots: Sequence[Root], find: Ca
     if set(await keys_on_the_way(opened, roots)) - set(kept):
         raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. "
                         "Run it again.")
-    label = await asyncio.to_thread(output_label, opened, outcome, roots, private, await looking, veiled)
+    label = await asyncio.to_thread(output_label, opened, outcome, roots, private, await looking, unseen, looked)
     if why := await asyncio.to_thread(watch.objection): raise ToolError(why)
     if outcome.ended: raise ScriptUnfinished(told(outcome), not opened.reads, label)
     text = told(outcome, told_without_network(command.argv for command in opened.script.commands()) if outcome.sandboxed else "")

@@ -146,9 +146,9 @@ def veiled_copies(script: Script, roots: Sequence[Root], said: dict[str, str], v
         within = named and os.pread(file.fd, 2, 0) in _PACKED               # what is in it counts as well
         known, place = (*veil, "within") if within else veil, place_of(file)
         if looked.is_open(file, known): return
-        if not within and not_text(file):
-            if (mentioned := names_one(file, veil, loose)) is False: return looked.found_open(file, veil)
-            if mentioned is None or file.stat.st_size > MOST_BYTES:
+        if not within and (not_text(file) or os.fstat(file.fd).st_size > MOST_BYTES):
+            if (mentioned := names_one(file, veil, loose, os.fstat(file.fd).st_size > MOST_BYTES)) is False: return looked.found_open(file, veil)
+            if mentioned is None or os.fstat(file.fd).st_size > MOST_BYTES:
                 hidden.add(place)
                 shown[place] = ""
                 return

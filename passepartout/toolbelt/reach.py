@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/toolbelt/reach.html.md"""
 
 # %% auto #0
 __all__ = ['UNPACKS', 'PACKED', 'MOST_THROUGH', 'MOST_FILES', 'MOST_SOURCES', 'unpacked', 'is_packed', 'names_one',
-           'holds_private', 'private_text', 'operands', 'unpacks', 'named_in', 'reached', 'pasts', 'may_show_private',
-           'sources_of', 'seen_before', 'output_label']
+           'holds_private', 'private_text', 'shows_private', 'operands', 'unpacks', 'named_in', 'reached', 'pasts',
+           'may_show_private', 'sources_of', 'seen_before', 'output_label']
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #9289df03
 import os
@@ -26,6 +26,7 @@ from ..shell.repository import repository_of
 from ..shell.run import OpenedScript, Outcome
 from ..shell.sandbox import mounted
 from ..shell.script import Script, Simple, any_hole, script_text, unwrapped
+from .keyless import MOST_NEW, RUNS_FOR, KeylessTexts, is_binary
 from .walks import NAMES_ONLY, git_folders, goings, standing
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #b1925b3c
@@ -62,9 +63,10 @@ def is_packed(file: OpenedPath) -> bool:
     "Does an opened file begin as what is packed does? Raises `OSError`."
     return os.pread(file.fd, 4, 0).startswith(PACKED)
 
-def names_one(file: OpenedPath, private: Sequence[str], left: list[int]) -> bool | None:
-    "Does the name of one of the `private` tags stand anywhere in an opened file? `None` when that was not looked at, as it has more bytes than are `left`, or cannot be read."
+def names_one(file: OpenedPath, private: Sequence[str], left: list[int], marked: bool = False) -> bool | None:
+    "Does the name of one of the `private` tags stand anywhere in an opened file, or with `marked` one behind a sign that makes it a tag? `None` when that was not looked at, as it has more bytes than are `left`, or cannot be read."
     names = {each.lower() for name in private_names(tuple(private)) for each in (name.encode(), name.upper().encode(), name.title().encode())}
+    if marked: names = {sign + name for sign in (b":", b"#", b"@") for name in names}
     try:
         if (size := os.fstat(file.fd).st_size) > left[0]: return None
         left[0] -= size
@@ -77,7 +79,8 @@ def names_one(file: OpenedPath, private: Sequence[str], left: list[int]) -> bool
 def holds_private(file: OpenedPath, private: Sequence[str], unpack: bool = False) -> bool:
     "Does an opened file have a heading under one of the `private` tags? With `unpack`, what is packed in it as well."
     try:
-        if not unpack and file.stat.st_size > MOST_BYTES: return as_note(file.display) != file.display or is_packed(file) or names_one(file, private, [MOST_THROUGH]) is not False
+        if not unpack and file.stat.st_size > MOST_BYTES:
+            return as_note(file.display) != file.display or is_packed(file) or names_one(file, private, [MOST_THROUGH], not file.relative.endswith(SUFFIXES)) is not False
         data = file.read_bytes(MOST_BYTES)
     except (PathRefused, OSError): return True
     if unpack and (data := unpacked(data)) is None: return True
@@ -97,6 +100,18 @@ def private_text(name: str, data: bytes, private: Sequence[str]) -> bool:
     if not mentions_private(text, private): return False
     outline = parse_note(text, note)
     return any(is_private(outline.tags(node), private) for node in outline.nodes)
+
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #ee85d766
+def shows_private(file: OpenedPath, private: Sequence[str], left: list[int], looked: KeylessTexts | None = None) -> bool:
+    "Does an opened file of a folder have a heading under one of the `private` tags, or can that not be told within the bytes that are `left`? What is known of files that did not change is `looked` up."
+    if file.kind != "file": return False
+    if looked is not None and looked.is_open(file, private): return False
+    try: large, begin = os.fstat(file.fd).st_size > MOST_BYTES, os.pread(file.fd, 8_000, 0)
+    except (OSError, TypeError): return True
+    found = True if file.relative.endswith((*SUFFIXES, *COPIES)) or not (large or is_binary(begin)) else names_one(file, private, left, large)
+    secret = holds_private(file, private) if found else found is None
+    if not secret and looked is not None: looked.found_open(file, private)
+    return secret
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #c6aa6f91
 def operands(command: Simple) -> list[str]:
@@ -150,8 +165,8 @@ def _looked_back(command: Simple, here: frozenset[str] | None, roots: Sequence[R
     return {root.path for root in roots} if here is None else git_folders(command, here, roots)
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #2d4c021c
-def may_show_private(opened: OpenedScript, roots: Sequence[Root], private: Sequence[str], veiled: Collection[str] = ()) -> bool:
-    "Could the output of `opened` hold something from under a private heading? Of the files `veiled` it saw a copy without. Reads files, and should not be called on the event loop."
+def may_show_private(opened: OpenedScript, roots: Sequence[Root], private: Sequence[str], veiled: Collection[str] = (), looked: KeylessTexts | None = None) -> bool:
+    "Could the output of `opened` hold something from under a private heading? Of the files `veiled` it saw a copy without; in which nothing is private is `looked` up. Reads files, and should not be called on the event loop."
     files, folders = reached(opened.script, roots) if opened.reads else (set(), {root.path for root in roots})
     unpack = any(map(unpacks, opened.script.commands()))
     for path in files:
@@ -162,7 +177,7 @@ def may_show_private(opened: OpenedScript, roots: Sequence[Root], private: Seque
         except PathRefused: return True
     places = pasts(opened, roots)
     if private and places and any(map(_told_late, opened.script.commands())): return True
-    return (any(_folder_holds(folder, roots, private, veiled) for folder in folders)
+    return (any(_folder_holds(folder, roots, private, veiled, looked) for folder in folders)
             or any(ever_private(place, private, objects_named(_words(opened.script))) for place in places))
 
 def _told_late(command: Simple) -> bool: return any_hole(command.argv) and command.argv[0].rpartition("/")[2] == "git"
@@ -172,15 +187,15 @@ def _words(script: Script) -> list[str]: return [word for command in script.comm
 MOST_FILES = 100_000
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #412aeb12
-def _folder_holds(folder: str, roots: Sequence[Root], private: Sequence[str], veiled: Collection[str] = ()) -> bool:
-    skipped, looked = [], 0
+def _folder_holds(folder: str, roots: Sequence[Root], private: Sequence[str], veiled: Collection[str], looked: KeylessTexts | None) -> bool:
+    skipped, count, left = [], 0, [MOST_NEW * RUNS_FOR]
     try:
         with resolve(roots, folder, "tree") as opened:
-            for file in opened.walk((*SUFFIXES, *COPIES), MOST_FILES, skipped=skipped):
-                if os.path.join(file.root.path, file.relative) not in veiled and holds_private(file, private): return True
-                looked += 1
+            for file in opened.walk((), MOST_FILES, skipped=skipped):
+                if os.path.join(file.root.path, file.relative) not in veiled and shows_private(file, private, left, looked): return True
+                count += 1
     except (PathRefused, OSError): return True
-    return looked >= MOST_FILES or any(why not in (ODD, ELSEWHERE, CLOSED) for _, why in skipped)
+    return count >= MOST_FILES or any(why not in (ODD, ELSEWHERE, CLOSED) for _, why in skipped)
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #d186e876
 MOST_SOURCES = 32
@@ -201,15 +216,15 @@ def _named(path: str, roots: Sequence[Root]) -> str:
     return name if name.isprintable() else shown(name, 4096)
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #1866729a
-def seen_before(opened: OpenedScript, roots: Sequence[Root], private: Sequence[str], veiled: Collection[str] = ()) -> Label:
+def seen_before(opened: OpenedScript, roots: Sequence[Root], private: Sequence[str], veiled: Collection[str] = (), looked: KeylessTexts | None = None) -> Label:
     "What can be said of the output of `opened` when it begins. Reads files, and should not be called on the event loop."
-    return Label("tool", may_show_private(opened, roots, private, veiled), sources_of(opened, roots)) if opened.reads else Label("tool")
+    return Label("tool", may_show_private(opened, roots, private, veiled, looked), sources_of(opened, roots)) if opened.reads else Label("tool")
 
 # %% ../../nbs/toolbelt/12cb_reach.ipynb #7f341ed4
 def output_label(opened: OpenedScript, outcome: Outcome, roots: Sequence[Root], private: Sequence[str],
-                 before: Label = Label("tool"), veiled: Collection[str] = ()) -> Label:
+                 before: Label = Label("tool"), veiled: Collection[str] = (), looked: KeylessTexts | None = None) -> Label:
     "The label of what `opened` printed; `before` is what was `seen_before` it ran, and of the files `veiled` it saw a copy without anything private. Reads files, and should not be called on the event loop."
     told = tuple(sorted({*sources_of(opened, roots), *before.sources}))[:MOST_SOURCES] if outcome.kept or outcome.cut else ()
     uncovered = not outcome.sandboxed and bool(mounted(roots))
     return Label("tool" if opened.reads or outcome.sandboxed else "network",
-                 before.private or uncovered or may_show_private(opened, roots, private, veiled), told)
+                 before.private or uncovered or may_show_private(opened, roots, private, veiled, looked), told)
