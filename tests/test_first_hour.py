@@ -1736,7 +1736,7 @@ def test_midnight_is_offered_as_the_end_of_its_day(tmp_path, line, offered):
     assert "23:59>" in files["inbox.org"], answers
 
 
-@pytest.mark.parametrize("line", ["how many words did i write today", "how many people came today", "how many hours did i work this week"])
+@pytest.mark.parametrize("line", ["how many words did i write today", "how many people came today"])
 def test_how_much_there_was_of_something_is_in_no_agenda(tmp_path, line):
     (answer,), _ = play(tmp_path, {"a.org": "* TODO roof\nSCHEDULED: <2026-11-19 Thu>\n"}, line)
     assert "didn't understand" in answer and "scheduled" not in answer, answer

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reflex/offers.html.md"""
 
 # %% auto #0
 __all__ = ['CORRECTED', 'TODO_OR_NOTE', 'UNHEARD', 'EACH_LINE', 'MOST_LINES', 'LONGEST_LINE', 'WHICH', 'EITHER', 'taken_up',
-           'fit_to_be_each', 'as_tasks', 'says_only_yes', 'says_no', 'words_kept', 'says_only_when', 'at_another_time',
-           'in_that_time', 'filled_in']
+           'fit_to_be_each', 'as_tasks', 'says_only_yes', 'says_no', 'words_kept', 'says_only_when',
+           'says_when_in_english', 'at_another_time', 'in_that_time', 'filled_in']
 
 # %% ../../nbs/reflex/offers.ipynb #14c8f9ff
 import re
@@ -104,6 +104,12 @@ def says_only_when(text: str, today: date) -> bool:
     return (said := in_english_days(text)) is not None and said != text.lower() and says_only_when(said, today)
 
 # %% ../../nbs/reflex/offers.ipynb #d3752e08
+def says_when_in_english(text: str, today: date) -> bool:
+    "Whether a text is a day or an hour as it stands: *10 am* is one in English, and in German no more than a number."
+    words = words_of(text)
+    try: return read_hours(words) is not None or is_only_a_time(words, today)
+    except NoSuchDate: return True
+
 _BEGUN = Regex(r"^(?:(?:yes|yeah|ok|okay|ja|no|nein|nope|but|and|und|aber|actually|sorry|oops|wait|rather|better|lieber|make (?:it|that)|i mean|i meant|i said|ich meinte|ich meine|only|nur)\b[,.!]?\s+)+", re.I)
 
 _ENDED = Regex(r"(?<!\s)(?:\s|,)+(?:i\s+mean|i\s+meant|instead|rather|please|bitte|lieber|meine\s+ich)$", re.I)
@@ -115,7 +121,7 @@ def at_another_time(offer: str, said: str, today: date) -> str | None:
     if vague and says_only_when(said, today):                         # todo clean the cellar this weekend: saturday
         head, found, tail = offer.lower().rpartition(vague[1].lower())
         return f"{offer[:len(head)]}{in_that_time(vague[1], said, today)}{offer[len(head) + len(found):]}"
-    if read_hours(words_of(said)) is None and (english := in_english_days(said)) and says_only_when(english, today): said = english          # 10 am is no German
+    if not says_when_in_english(said, today) and (english := in_english_days(said)) and says_only_when(english, today): said = english
     said, words = f"at {said}" if re.fullmatch(r"1?\d|2[0-3]", said) else said, offer.split()
     from_word = lambda fits: next((n for n in range(1, len(words)) if fits(" ".join(words[n:]))), len(words))
     hour = lambda text: read_hours(words_of(text)) is not None
