@@ -138,7 +138,7 @@ def list_goes_on(request: Request, around: Surroundings, exact: Callable[[str], 
     if not around.earlier: return None
     said, told = around.earlier[-1]
     put_on = _PUT_ON.fullmatch(told.strip()[:600]) or _BEGUN.match(told[:600]) and list_spoken_of("", told)
-    if (thing := one_more(request.text)) and put_on: request = Request.of(f"add {thing}", request.today)
+    if (thing := one_more(request.text)) and put_on: request = Request.of(re.sub(r"^(?:add\s+)?", "add ", thing, flags=re.I), request.today)
     if not (found := _MORE_OF_IT.fullmatch(request.text.strip())): return None
     where = list_spoken_of(said, told)
     bare = re.match(r"(?:(?:and|also|then)\s+)?(?:add|put)\s", request.text.strip(), re.I) is None
