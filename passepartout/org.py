@@ -6,16 +6,17 @@ Docs: https://example.org/passepartout/org.html.md"""
 
 # %% auto #0
 __all__ = ['QUIET', 'LINK', 'NAMES', 'TAGS', 'PRIORITY', 'WORD', 'SIGNS', 'PLANNING', 'DRAWER', 'PROPERTY', 'SETTING', 'BLOCK',
-           'BLOCK_END', 'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'Node', 'shown_tags',
-           'Keywords', 'read_keywords', 'Below', 'Above', 'Outline', 'plain_text', 'link_targets', 'other_names',
-           'Builder', 'read_headline', 'meant_tags', 'read_properties', 'property_tags', 'is_choice', 'find_blocks',
-           'block_ends', 'note_spans', 'read_settings', 'inside', 'read_heading', 'read_hashtags', 'parse_org',
-           'read_file_node', 'print_outline']
+           'BLOCK_END', 'STARS', 'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'DRAWER_LINE', 'HEADING', 'Node',
+           'shown_tags', 'Keywords', 'read_keywords', 'Below', 'Above', 'Outline', 'plain_text', 'link_targets',
+           'other_names', 'Builder', 'read_headline', 'meant_tags', 'read_properties', 'property_tags', 'is_choice',
+           'find_blocks', 'block_ends', 'note_spans', 'leaves_note', 'drawer_spans', 'read_settings', 'inside',
+           'read_heading', 'read_hashtags', 'parse_org', 'read_file_node', 'print_outline']
 
 # %% ../nbs/08_org.ipynb #975c69ad
 import re
 from bisect import bisect_right
 from dataclasses import field
+from math import inf
 from pathlib import PurePosixPath
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -284,15 +285,17 @@ def find_blocks(text: str) -> tuple[tuple[int, int], ...]:
     "Spans of the blocks whose content is not prose. One without an end, with a heading inside, or that reaches out of another one, is not a block."
     spans, at, notes, around, stars = [], 0, note_spans(text), [], -1
     ends = block_ends(text) if "#+" in text else {}
+    frames, seen = drawer_spans(text) if ends else [], 0
     while ends and (found := BLOCK.search(text, at)):
         at, name, start = found.end(), found[1].lower(), text.rfind("\n", 0, found.start()) + 1
         if text[start:found.start()].strip(" \t") or (n := bisect_right(ends.get(name, ()), (at, 0))) == len(ends.get(name, ())): continue
         first, stop = ends[name][n]
+        for begin, end in frames[seen:(seen := bisect_right(frames, (start,), seen))]:
+            while around and around[-1] <= begin: around.pop()
+            if not inside(spans, begin) and (not around or end < around[-1]) and not leaves_note(notes, spans, begin, end): around.append(end)
         if stars < at: stars = m.start() if (m := STARS.search(text, at)) else len(text)
         while around and around[-1] <= start: around.pop()
-        if stars < first or around and first >= around[-1]: continue
-        if (n := bisect_right(notes, (start, len(text) + 1)) - 1) >= 0 and start < notes[n][1] < stop and not inside(spans, notes[n][0]):
-            continue
+        if stars < first or around and first >= around[-1] or leaves_note(notes, spans, start, stop): continue
         if name in DEAD_KINDS: spans.append((start, stop)); at = stop
         else: around.append(first)
     return tuple(spans)
@@ -313,6 +316,25 @@ def note_spans(text: str) -> list[tuple[int, int]]:
     "From where to where each line that begins like the text of a footnote would reach as one."
     if "[fn:" not in text: return []
     return [(m.start(), end.start() if (end := NOTE_ENDS.search(text, m.end())) else len(text)) for m in NOTE.finditer(text)]
+
+def leaves_note(notes: list[tuple[int, int]], dead: Sequence[tuple[int, int]], start: int, stop: int) -> bool:
+    "Does what reaches from `start` to `stop` begin in the text of a footnote and end behind it?"
+    n = bisect_right(notes, (start, inf)) - 1
+    return n >= 0 and start < notes[n][1] < stop and not inside(dead, notes[n][0])
+
+# %% ../nbs/08_org.ipynb #434c09d1
+DRAWER_LINE = Regex(r"^[ \t]*(?::([\w-]+):|#\+(?:(?i:begin)(:)[ \t]+\S[^\n]*|(?i:end):?))[ \t\r]*$", re.M)
+
+def drawer_spans(text: str) -> list[tuple[int, int]]:
+    "From where to where each line that begins a drawer or a dynamic block would reach as one, without a heading in between: from its first character to that of the line that ends it."
+    found = [(m.start(), (m[1] or "").upper() == "END" or not (m[1] or m[2]), bool(m[1])) for m in DRAWER_LINE.finditer(text)]
+    ends = {drawer: [at for at, closes, kind in found if closes and kind is drawer] for drawer in (True, False)}
+    stars = [m.start() for m in STARS.finditer(text)] if found else []
+    spans = []
+    for at, closes, drawer in found:
+        n = bisect_right(ends[drawer], at)
+        if (drawer or not closes) and n < len(ends[drawer]) and bisect_right(stars, at) == bisect_right(stars, ends[drawer][n]): spans.append((at, ends[drawer][n]))
+    return spans
 
 # %% ../nbs/08_org.ipynb #f5e01379
 def read_settings(text: str, dead: tuple[tuple[int, int], ...]) -> dict[str, list[str]]:

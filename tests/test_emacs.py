@@ -201,6 +201,7 @@ marks = st.lists(st.sampled_from(MARKS), max_size=7).map(lambda lines: "\n".join
 @rounds(3)
 @given(st.lists(marks, min_size=150, max_size=150))
 @example(["* H\n#+begin_center\nx\n#+end_center\n\n[fn:1] A note.\n#+begin_quote\n[fn:1]\n#+end_quote\n", ":END:\n:END:\n", "#+begin_quote\n#+begin_src sh\n#+end_quote\n#+end_src\n", "#+begin: z\n#+end\n", " - -----\n"])
+@example([f"{before}{begin}\n{inner}#+begin_{kind}\n{end}\n\n#+end_{kind.partition(' ')[0]}\n{end}\n" for before in ("", "\n\n", "x\n", "* H\n", "#+begin_quote\n") for begin, end in ((":DR:", ":END:"), ("#+BEGIN: x", "#+END:"), ("  :DR:", "  :END:")) for inner in ("", "a\n", ":X:\n") for kind in ("src sh", "example", "quote")])
 def test_marks_in_any_order_are_read_as_emacs_reads_them(tmp_path_factory, texts):
     found = judge_files(tmp_path_factory.mktemp("org"), texts)
     assert not found, f"{len(found)} differences, of which the shortest are:\n\n" + "\n\n".join(sorted(found, key=len)[:8])
