@@ -40,11 +40,11 @@ class Worked(NamedTuple):
 
 def clock_lines(outline: Outline, private: tuple[str, ...]) -> Iterator[Worked]:
     "The clock lines of a file, without those in code and below what is private."
-    starts = [node.start for node in outline.nodes]
+    starts, line, counted = [node.start for node in outline.nodes], 1, 0
     for found in _CLOCK_LINE.finditer(outline.text):
         node = outline.nodes[bisect_right(starts, found.start()) - 1]
+        line, counted = line + outline.text.count("\n", counted, found.start()), found.start()
         if inside(outline.dead, found.start()) or node.hidden or is_private(outline.tags(node), private): continue
-        line = outline.text.count("\n", 0, found.start()) + 1
         try: begin, end = (datetime(*(int(part or 0) for part in found.groups()[at:at + 6])) for at in (0, 6))
         except (TypeError, ValueError): begin = end = datetime.min          # it runs still, or is no day
         yield Worked(line, node.index, begin, end) if begin < end else Worked(line, node.index, datetime.min, datetime.min)
