@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from math import inf
 
 from ..lazy import Regex
-from ..org import DEAD_KINDS, Node, Outline, inside
+from ..org import Node, Outline, inside
+from .codespans import DEAD_KINDS
 from ..records import record
 
 # %% ../../nbs/outline/08j_elements.ipynb #03af22d0
