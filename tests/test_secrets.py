@@ -625,6 +625,7 @@ def test_the_last_line_of_a_dump_may_be_short(tool, cut):
 
 
 LISTERS = [f"od {at}-t {kind}{wide}" for at in ("", "-A x ", "-A d ") for kind in ("x1", "x2", "x4", "x8", "o1", "o2", "o4", "o8", "u1", "u2", "u4", "u8", "d1", "d2", "d4", "d8", "c", "x1z", "x4z") for wide in ("", " -w32", " -w8")] + \
+          [f"od --endian=big -t {kind}" for kind in ("x2", "x4", "x8", "o2", "o4", "o8", "u2", "u4", "u8", "d2", "d4", "d8", "x4z")] + \
           ["xxd", "xxd -b", "xxd -e", "xxd -e -g8", "xxd -e -g2", "xxd -g1", "xxd -c 8", "xxd -c 40 -g 0", "xxd -u", "hexdump", "hexdump -C", "hexdump -b", "hexdump -c", "hexdump -d", "hexdump -o", "hexdump -x"]
 
 

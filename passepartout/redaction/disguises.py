@@ -112,9 +112,14 @@ def _numbers(hit: Any) -> list[bytes]:
 _OCTAL_BYTES = {3: 1, 6: 2, 11: 4, 22: 8}          # how many bytes so many octal digits stand for
 _KINDS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
-def _as_digits(numbers: list[int], size: int) -> bytes:
-    "Numbers of `size` bytes as the hexadecimal digits of these, in the order of most machines."
-    return struct.pack(f"<{len(numbers)}{_KINDS[size]}", *[number & (1 << 8 * size) - 1 for number in numbers]).hex().encode()
+def _as_digits(numbers: list[int], size: int, order: str = "<") -> bytes:
+    "Numbers of `size` bytes as the hexadecimal digits of these, in the order of most machines or, with `>`, the other way round."
+    return struct.pack(f"{order}{len(numbers)}{_KINDS[size]}", *[number & (1 << 8 * size) - 1 for number in numbers]).hex().encode()
+
+def _in_both_orders(way: str, numbers: list[int], size: int) -> Iterator[tuple[str, bytes]]:
+    "The bytes of `numbers`, in each order in which a number can have its bytes."
+    yield way, _as_digits(numbers, size)
+    if size > 1: yield f"{way}, highest byte first", _as_digits(numbers, size, ">")
 
 def readings_of(row: list[bytes]) -> Iterator[tuple[str, bytes]]:
     "What the numbers on a line of a dump can mean: the name of a way to read them, and the bytes in hexadecimal digits."
@@ -123,11 +128,11 @@ def readings_of(row: list[bytes]) -> Iterator[tuple[str, bytes]]:
         yield "as they stand", b"".join(row)
         if lengths != {2}: yield "turned round", b"".join([bytes.fromhex(word.decode())[::-1].hex().encode() for word in row])
     if said <= _BITS and lengths == {8}: yield "bits", _as_digits([int(word, 2) for word in row], 1)
-    if said <= _OCTAL and len(lengths) == 1 and (size := _OCTAL_BYTES.get(len(row[0]))): yield "octal", _as_digits([int(word, 8) for word in row], size)
+    if said <= _OCTAL and len(lengths) == 1 and (size := _OCTAL_BYTES.get(len(row[0]))): yield from _in_both_orders("octal", [int(word, 8) for word in row], size)
     if said <= _DECIMAL and max(lengths) <= 21:
         numbers = [*map(int, row)]
         most = max(map(abs, numbers))
-        if size := next((size for size in _KINDS if most >> 8 * size == 0), 0): yield f"decimal, of {size}", _as_digits(numbers, size)
+        if size := next((size for size in _KINDS if most >> 8 * size == 0), 0): yield from _in_both_orders(f"decimal, of {size}", numbers, size)
 
 # %% ../../nbs/redaction/04be_disguises.ipynb #5d502551
 def undumped(raw: bytes) -> dict[str, list[tuple[bytes, int, int]]]:
