@@ -131,10 +131,10 @@ class Stands(Pages):
         "What a clock wrote that was far ahead is put right once, on disk: done anew at each look, nothing would ever be due."
         right = corrected(known.remembered, now := self.clock())
         rests = min(known.rests, now + rest_for(known.failures, None))
-        if (right.seen, right.begun, rests) == (known.seen, known.begun, known.rests): return known
+        if right == known.remembered and rests == known.rests: return known
         with self.writing() as db:
-            db.execute("UPDATE job SET seen = ?, begun = ?, rests = ? WHERE name = ? AND seen = ?", (right.seen, right.begun, rests, known.name, known.seen))
-        return known._replace(seen=right.seen, begun=right.begun, rests=rests)
+            db.execute("UPDATE job SET seen = ?, begun = ?, wake = ?, rests = ? WHERE name = ? AND seen = ?", (right.seen, right.begun, right.wake, rests, known.name, known.seen))
+        return known._replace(seen=right.seen, begun=right.begun, wake=right.wake, rests=rests)
 
     def kept(self, name: str) -> dict:
         "What a job kept for itself."

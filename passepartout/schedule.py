@@ -174,7 +174,8 @@ def corrected(known: RememberedJob, now: float) -> RememberedJob:
     "`known` as it has to be read on a clock that says `now`: what lies too far ahead was written by a wrong clock."
     seen = now if known.seen > now + DAY else known.seen
     begun = now if known.begun is not None and known.begun > now else known.begun
-    return known if (seen, begun) == (known.seen, known.begun) else replace(known, seen=seen, begun=begun)
+    wake = min(known.wake, now) if known.wake is not None and begun != known.begun else known.wake
+    return known if (seen, begun) == (known.seen, known.begun) else replace(known, seen=seen, begun=begun, wake=wake)
 
 # %% ../nbs/18a_schedule.ipynb #f001defd
 @record

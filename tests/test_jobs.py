@@ -19,7 +19,7 @@ from waits import away, status
 from passepartout.agent import Agent
 from passepartout.cascade.prices import Prices
 from passepartout.diary import Diary
-from passepartout.heartbeat import Heart, install, page_jobs, run_now, today_of
+from passepartout.heartbeat import Heart, install, page_jobs, run_due, run_now, today_of
 from passepartout.jobs import Job, begin, put_forward, run_job
 from passepartout.messages import PERSON
 from passepartout.schedule import DAY, LATE, LOOK, Due, RememberedJob, ScheduleError, due, next_moment, read_trigger, wait_for
@@ -243,6 +243,27 @@ async def test_what_begins_now_is_told_by_its_name_however_much_began_before(tmp
     texts = [news.text for news in agent.news()]
     assert sum("Leave now" in text for text in texts) == 1 and sum(text.startswith("6 more began earlier") for text in texts) == 1, texts
     await agent.close()
+
+
+@pytest.mark.parametrize("ahead", [20 * 3600, 2 * 86_400, 400 * 86_400])
+async def test_a_clock_that_was_ahead_and_is_put_right_costs_no_reminder(tmp_path, ahead):
+    "What was asked for by the wrong clock, to be woken late or not at all, does not stand in the way of what the right one brings."
+    right = datetime.now().replace(hour=0, minute=0, second=30, microsecond=0).timestamp() + 86_400
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "house.org").write_text(f"* Dentist\n<{datetime.fromtimestamp(right + 90):%Y-%m-%d %a %H:%M}>\n")
+    agent = await booted(tmp_path, jobs_off=("gardener", "scribe"))
+    now = [right + ahead]
+    heart = Heart(agent, clock=lambda: now[0], most=9)
+    assert "agenda" in await run_due(heart) and agent.news() == []
+    async def look():
+        heart.look()
+        await asyncio.gather(*heart.running.values())
+        return [news.text for news in heart.diary.news()]
+    now[0] = right
+    assert await look() == []
+    now[0] = right + 100
+    assert [text for text in await look() if "Dentist" in text]
+    await heart.stop(); await agent.close()
 
 
 async def test_an_alarm_stands_until_a_run_is_done(tmp_path):

@@ -234,6 +234,15 @@ def test_ten_thousand_steps_are_refused_in_one_sentence():
     with pytest.raises(PlanError, match="more than 500 steps, so nothing was done"): read_plan({"steps": [{"let": f"a{n}", "be": n} for n in range(10_000)]}, belt())
 
 
+@pytest.mark.parametrize("nothing", ["()", "NIL"])
+def test_a_call_with_no_arguments_is_the_same_however_that_is_written(nothing):
+    tools = belt()
+    tools.register(Tool("today", "What is on", {}, lambda: None, effects="read-only", inline=True))
+    plain, written = (read_plan(f'(:STEPS ((:CALL "today" {args}:AS "t")))', tools) for args in ("", f":ARGS {nothing} "))
+    assert str(plain) == str(written) and plain == written
+    with pytest.raises(PlanError, match="property list"): read_plan('(:STEPS ((:CALL "today" :ARGS "" :AS "t")))', tools)
+
+
 def test_steps_that_stand_too_deep_are_refused():
     steps = [{"call": "find", "args": {"query": "lunch"}}]
     for _ in range(20): steps = [{"if": {"is": "equal", "left": 1, "right": 1}, "then": steps}]

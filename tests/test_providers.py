@@ -20,7 +20,7 @@ from passepartout.net.eventstream import EventReader, StreamLines, read_json
 from passepartout.net.httpclient import Http
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import LocalServer, Service
-from passepartout.providers.dialect import Heard, listening
+from passepartout.providers.dialect import Heard, answer_of, listening
 from passepartout.providers.failures import cost_nothing
 from passepartout.providers.gemini import Gemini
 from passepartout.providers.ollama import Ollama
@@ -553,6 +553,27 @@ def test_a_thought_is_a_sign_of_life_and_nothing_to_show(name):
     assert [taken(piece) for piece in THOUGHTS[name]] == [True] * len(THOUGHTS[name]) and shown == [] and heard.said() == "" and heard.size == 0
     silent = {"openai": {"choices": [{"delta": {"role": "assistant", "content": ""}}]}, "anthropic": {"type": "ping"}, "gemini": {"candidates": [{"content": {"parts": []}}]}, "ollama": {"message": {"content": ""}, "done": False}}
     assert not taken(silent[name])
+
+
+def test_an_answer_in_parts_is_read_and_its_thoughts_are_not_shown():
+    "Mistral's models that think send a list of parts, whole and in pieces."
+    thinking, text = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, lambda words: {"type": "text", "text": words}
+    for pieces in ([{"choices": [{"message": {"content": [thinking, text("On "), text("Friday.")]}, "finish_reason": "stop"}]}],
+                   [{"choices": [{"delta": {"content": each}}]} for each in ([thinking], [text("On ")], "Friday.")] + [{"choices": [{"delta": {}, "finish_reason": "stop"}]}]):
+        heard = Heard()
+        assert [listening(OpenAICompatible(), heard, None)(piece) for piece in pieces][0] is True
+        assert answer_of(heard, len(pieces) > 1) == "On Friday."
+    for odd in (7, [None], [7], [{"type": "text", "text": 7}], [[]], {"type": "text", "text": "x"}):
+        heard = Heard()
+        listening(OpenAICompatible(), heard, None)({"choices": [{"message": {"content": odd}, "finish_reason": "stop"}]})
+        with pytest.raises(BackendFailure, match="an empty answer"): answer_of(heard, False)
+
+
+def test_an_answer_whose_end_nobody_tells_of_is_not_said_to_be_none():
+    heard = Heard()
+    listening(OpenAICompatible(), heard, None)({"choices": [{"message": {"content": "On Friday."}}]})
+    with pytest.raises(BackendFailure, match="does not say that its answer is complete"): answer_of(heard, False)
+    with pytest.raises(BackendFailure, match="it sent no answer"): answer_of(Heard(), False)
 
 
 LIMITS = {"newer name": ({"message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "code": "unsupported_parameter"}, {"max_completion_tokens": 8192}),

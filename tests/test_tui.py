@@ -255,8 +255,24 @@ def test_an_answer_goes_to_the_session_that_asked_and_only_once(tmp_path):
     (second,) = resident.handle("remember", session="elsewhere").approvals
     resident.deny(second.id, None, "elsewhere")
     window.answer(second, second.code)
-    assert any("answered already" in value.text for kind, value in heard(told, "line") if kind == "line")
+    assert any("was answered before (denied)" in value.text for kind, value in heard(told, "line") if kind == "line")
     assert (tmp_path / "notes" / "inbox.org").read_text().count("Call Ana") == 1
+    leave(resident)
+
+
+def test_who_answers_too_late_is_told_that_the_time_is_over_and_not_that_somebody_answered(tmp_path):
+    resident, told = Resident(settings(tmp_path, f"{CAPTURE}\n---\nNoted.", approval_ttl_s=0.2)), WindowEvents()
+    window = WindowChat(resident, "main", told)
+    (late,) = resident.handle("remember", session="main").approvals
+    time.sleep(0.3)
+    resident.call(lambda: resident.agent.pending())
+    window.answer(late, late.code)
+    said = [value.text for kind, value in heard(told, "line") if kind == "line"]
+    assert any("has expired" in text and "Ask again" in text for text in said) and not any("answered" in text for text in said), said
+    screen, words = Questions([late]), []
+    screen.tell = lambda said=None: words.append(said)
+    screen.update([])
+    assert "time of this one is over" in words[0] and "answered" not in words[0]
     leave(resident)
 
 

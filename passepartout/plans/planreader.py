@@ -236,7 +236,7 @@ class CallReader(PlanReader):
         if tool is None:
             self.refuse(f"there is no tool {shown(str(given['call']))}; there are "
                         f"{', '.join(sorted(t.name for t in self.tools)) or 'none'}.")
-        args, parts = self.read_arguments(given.get("args"), scope), {"call": tool.name}
+        args, parts = self.read_arguments(None if given.get("args") in ((), []) else given.get("args"), scope), {"call": tool.name}
         self.check_arguments(tool, args)
         self.declared[tool.name] = declaration(tool)
         if args: parts["args"] = FrozenDict({name: node for name, (node, _) in args.items()})

@@ -191,8 +191,9 @@ def is_doubled(parts: list[str]) -> bool:
 def answer_of(heard: Heard, streamed: bool) -> str:
     "The text of a complete answer. `BackendFailure` for one that was cut off, refused, empty, doubled, or never ended."
     if heard.stop is None:
-        raise BackendFailure("its answer broke off in the middle" if streamed and heard.size else "it sent no answer",
-                             why="its answer broke off" if heard.size else "it sent no answer")
+        if not heard.size: raise BackendFailure("it sent no answer", why="it sent no answer")
+        raise BackendFailure("its answer broke off in the middle" if streamed else "it does not say that its answer is complete (finish_reason)",
+                             why="its answer broke off")
     if heard.stop == "length":
         raise BackendFailure("its answer was cut off at the longest that is allowed. Raise answer_tokens, or take a model that says less",
                              why="its answer was too long", counts=False)

@@ -11,6 +11,7 @@ __all__ = ['WindowEvents', 'Jobs', 'Talk', 'WindowChat', 'Poller', 'asked_and_an
 import os
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -20,6 +21,7 @@ from ..terminal.slash import COMMANDS, SlashCommand
 from ..conditions import PassepartoutError
 from ..terminal.render import Line
 from ..serving.sockets import DaemonError
+from ..storage.validity import why_closed
 
 # %% ../../nbs/tui/talk.ipynb #2e6b0dfe
 class WindowEvents:
@@ -110,7 +112,8 @@ class WindowChat(Talk):
         "Say yes to a question with its code, or no without one, in the session where it was asked."
         def job() -> None:
             row = self.agent.journal.approval(pending.id)
-            if row is None or row["state"] != "pending": return self.say("That was answered already.", "dim")
+            if row is None or row["state"] != "pending":
+                return self.say(f"Request {pending.id} {why_closed(row, time.time()) if row else 'is not on record any more.'} Ask again for what you want.", "dim")
             self.show(self.agent.run(self.agent.approve(pending.id, code, row["session"], confirm=confirm)) if code
                       else self.agent.deny(pending.id, None, row["session"]))
         self.jobs.put(job)

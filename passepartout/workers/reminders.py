@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from ..agenda import AgendaItem
 from ..jobs import Beat, Job
 from ..outline.privacy import is_private
-from ..schedule import Changes, Cron, local_zone
+from ..schedule import DAY, Changes, Cron, local_zone
 from ..skills import Skill
 
 # %% ../../nbs/workers/reminders.ipynb #1abf3c6d
@@ -63,7 +63,7 @@ def remind(beat: Beat) -> None:
     except (OverflowError, ValueError): return
     first, last = today - timedelta(days=1), today + timedelta(days=1)
     told, wake = timed(agenda_indexed(index, first, last, today), now, zone)
-    beat.wake = None if wake is None else beat.now + (wake - now)
+    beat.wake = beat.now + (now + DAY if wake is None else wake) - now
     fresh = [(at, item) for at, item in told if not beat.diary.told(f"agenda {key_of(item)}")]
     for at, item in fresh[-MOST:]:
         beat.notify(worded(item, at, now, zone), f"agenda {key_of(item)}",
