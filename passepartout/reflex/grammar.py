@@ -27,7 +27,8 @@ from .dates import NoSuchDate, say_day, words_of
 from .edits import ask_which, edit, number_in, with_fallback
 from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere, with_its_end
 from .german import in_english
-from .followups import about_the_new, narrowed, next_of_list, not_that_one, of_another, shown_more, spelled_out, that_was_meant, went_on
+from .corrections import not_that_one, that_was_meant, the_other, word_instead
+from .followups import about_the_new, narrowed, next_of_list, of_another, shown_more, spelled_out, went_on
 from .guesses import suggestion
 from .hours import clocked, hours_before
 from .lookups import Surroundings, look_up
@@ -150,12 +151,13 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         if meant := offered_before(request, around):
             again = Request.of(meant, today)
             return entries(meant, today, around) or next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
-        return (completed(request, around) or next_of_list(request, around) or not_that_one(request, around)
+        return (completed(request, around) or next_of_list(request, around) or not_that_one(request, around) or the_other(request, around)
                 or went_on(request, around) or of_another(request, around) or shown_more(request, around)
                 or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around)
-                or that_was_meant(request, around) or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request, around)))
+                or word_instead(request, around) or that_was_meant(request, around)
+                or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request, around)))
     except NoSuchDate as problem: return decline(problem.message)
 
 # %% ../../nbs/reflex/grammar.ipynb #5831028b
