@@ -164,7 +164,7 @@ def over_days(text: str, today: date) -> str | None:
     words = text.strip().rstrip(".!").split() if text.strip()[-1:] != "." else text.split()
     for size in range(min(7, len(words) - 1), 0, -1):
         said = in_english_days(" ".join(words[-size:]))
-        if not said or words[-size].lower() in ("und", "bis") or any(":" in word for word in words[-size:]): continue
+        if not said or {"and"} < set(words_of(said)) <= {"and", *WEEKDAY} or words[-size].lower() in ("und", "bis") or any(":" in word for word in words[-size:]): continue
         try: days = closed_span(words_of(said), today)
         except NoSuchDate: return None
         if days and days[0] < days[1] and (words[-size][:1].isdigit() or WORDS.get(words[-size].lower()) in ("from", *WEEKDAY)): return f"{text.strip()} on {days[0]}"
