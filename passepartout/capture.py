@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/capture.html.md"""
 
 # %% auto #0
 __all__ = ['UNWANTED', 'OUTSIDE', 'UNITS', 'INBOX', 'CaptureError', 'clean_title', 'clean_body', 'read_repeat', 'say_repeat',
-           'tags_of', 'NewEntry', 'org_lines', 'markdown_lines', 'bullet_lines', 'word_for', 'check_span',
+           'tags_of', 'NewEntry', 'org_lines', 'markdown_lines', 'with_sign', 'bullet_lines', 'word_for', 'check_span',
            'line_ending', 'new_text', 'append_headline', 'place_of_task', 'after_last_line', 'text_within', 'readable',
            'in_encoding', 'first_open', 'check_found', 'inbox_among']
 
@@ -128,6 +128,14 @@ def markdown_lines(entry: NewEntry, level: int, word: str | None = None, bracket
     if entry.kind == "task": return [f"- [ ] {title}{dates}", *("  " + line if line else "" for line in lines)]
     return [f"{'#' * level} {title}{dates}", *([""] + lines if lines else [])]
 
+# %% ../nbs/08e_capture.ipynb #e3d21919
+_OTHER_SIGN = Regex(r"[ \t>]{0,80}([*+]) \[.\] ")
+
+def with_sign(line: str, before: str) -> str:
+    "The new task `line` with the sign of the task in the last line of the text `before` it."
+    found = _OTHER_SIGN.match(before.rstrip()[-4_000:].rpartition("\n")[2]) if line.startswith("- [") else None
+    return found[1] + line[1:] if found else line
+
 # %% ../nbs/08e_capture.ipynb #f424c218
 def bullet_lines(entry: NewEntry, word: str) -> list[str]:
     "The lines of a new task or note in a page of Logseq: a keyword after the dash or none, dates below as in Org."
@@ -185,6 +193,7 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
         tops = sum(n.level == 1 for n in outline.nodes if n.kind == "heading")
         word = word_for(outline, kind)
         lines = markdown_lines(entry, 1 if tops > 1 else 2, word, brackets_in(outline.text) if kind == "task" else "")
+        if kind == "task" and word is None: lines[0] = with_sign(lines[0], outline.text[:place_of_task(outline)])
         last = outline.nodes[-1]
         joins = kind == "task" and last.kind == "task" and not outline.text[last.start:last.start + 200].lstrip().startswith(">")
         added = new_text(outline, lines, word is None and not joins)

@@ -770,7 +770,7 @@ def test_of_several_things_for_a_list_those_that_are_not_there_are_offered(tmp_p
 def test_a_line_after_a_list_is_an_item_and_no_part_of_the_last_one(tmp_path):
     notes = {"nele.md": "# Nele\n- shoe size: 34\n- nuts\n", "ana.md": "# Ana\n* figs\n  and dates\n", "bo.md": "# Bo\nTall.\n", "t.org": "* Tom\n- tea\n"}
     _, files = play(tmp_path, notes, "add to nele: blue jacket", "add to ana: tea", "add to bo: thin", "add to tom: milk")
-    assert files == {"nele.md": "# Nele\n- shoe size: 34\n- nuts\n- blue jacket\n", "ana.md": "# Ana\n* figs\n  and dates\n\ntea\n", "bo.md": "# Bo\nTall.\nthin\n", "t.org": "* Tom\n- tea\nmilk\n"}
+    assert files == {"nele.md": "# Nele\n- shoe size: 34\n- nuts\n- blue jacket\n", "ana.md": "# Ana\n* figs\n  and dates\n\ntea\n", "bo.md": "# Bo\nTall.\nthin\n", "t.org": "* Tom\n- tea\n- milk\n"}
 
 
 def test_a_counter_stays_where_a_heading_is_renamed(tmp_path):

@@ -15,7 +15,7 @@ from datetime import date
 from typing import Sequence
 
 from .bullets import PAGE, first_word
-from ..capture import NewEntry, bullet_lines, clean_body, line_ending, markdown_lines, org_lines, word_for
+from ..capture import NewEntry, bullet_lines, clean_body, line_ending, markdown_lines, org_lines, with_sign, word_for
 from ..lazy import Regex
 from ..org import Node, Outline
 from .rewrite import RewriteError, check_org_tags, ending_at, facts, line_span, one_line, replaced, reread
@@ -159,6 +159,8 @@ def insert_markdown(outline: Outline, node: Node, entry: NewEntry, first: bool) 
     if word == "" and node.kind == "file": return insert_bullet(outline, entry, first)
     lines = markdown_lines(entry, level, word, brackets_in(outline.text) if kind == "task" else "")
     place, at, joins = markdown_place(outline, node, kind, first)
+    if kind == "task" and word is None and (tasks := list_joined(outline, node)):
+        lines[0] = with_sign(lines[0], outline.text[:line_span(outline.text, tasks[0 if first else -1].start)[1]])
     if kind == "task": lines = [(beside(outline, node, first) + line).rstrip() for line in lines]
     end, before = line_ending(outline.text), outline.text[:at]
     joins = joins or word is not None or not before or re.search(r"\n[ \t\r]*\n\Z", before)

@@ -13,14 +13,14 @@ from datetime import date, timedelta
 
 from ..lazy import Regex
 from .captures import Request, plain_words, tool_call
-from .dates import WEEKDAYS, read_day, say_day
+from .dates import FEASTS, WEEKDAYS, read_day, say_day
 from .spans import PARTS, coming, gone_by, part_of_day, read_span
 from .whens import day_of_time
 
 # %% ../../nbs/reflex/agendas.ipynb #33a2bedb
 ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment "
                  "upcoming happening overdue late overview plan plans list urgent free busy booked available off events meetings".split())
-AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were any do does did i i've have has had got to be must need should am show me give tell my our the all there "
+AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were any do does did i i've have has had got to be must need should am show me give tell we we've doing my our the all there "
                     "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening left still remaining how's looking looks".split())
 _FOLDER_AT_END = Regex(r"\s+in\s+(?:(?:the\s+)?folder\s+([^\s]{1,200})|the\s+([^\s]{1,200})\s+folder|([^\s]{1,200}/))[.?!]*$", re.I)
 
@@ -44,6 +44,7 @@ _COMING = {(*head, "next", *tail) for head in ((), ("my",), ("the",), ("our",), 
 def span_words(words: tuple[str, ...]) -> tuple[str, ...]:
     "`words` without those around a stretch of days."
     if words[:1] in (("when",), ("when's",)) and {"free", "busy", "available"} & set(words): words = words[1:]
+    if words[-2:-1] == ("on",) and words[-1].isdigit() and words[0] in ("what", "what's", "whats"): return "the", words[-1]           # whats on 25
     words = tuple(w[:-1] if w in ("todays", "tomorrows") else w[:-2] if w.endswith("'s") and w not in AROUND and w != "year's" else w
                   for w in words)
     the_number = lambda: len(words) == 2 and words[0] == "the" and words[1].isdigit()          # on the 25
@@ -69,6 +70,7 @@ def agenda(request: Request) -> dict | None:
     text, folder = take_folder(request.text)
     words, part = part_of_day(plain_words(text) if folder else request.words)
     inner = span_words(words)
+    if words[-1:] == ("list",) and " ".join(inner) in FEASTS or part and request.words[-2:-1] == ("next",): return None          # the Christmas list, my next night
     if not words or len(words) > 20 or not (inner or words in _NOW or any(w in ASKS for w in words)): return None
     asked = (any(w in ASKS for w in words) or {"anything", "something"} & set(words) and "about" not in words or "what" in words[1:4]
              or words[0] in ("what", "what's", "whats", "how", "how's", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i"))

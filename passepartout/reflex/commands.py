@@ -160,18 +160,21 @@ _ROW = Regex(r"(?:add|append|write|insert|put)\s+(?:an?\s+|the\s+)?(?:new\s+)?(?
 _SOME_LIST = Regex(r"(?:my|the|our|a)\s+list", re.I)
 _CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s+(.+?)\s+off(?:\s+(?:(?:of|in|on|from)\s+)?(.+))?|tick\s+(.+)", re.I)
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
+_GERMAN_ARTICLE = Regex(r"^(?:der|die|das|den|dem|meine[rn]?|unsere[rn]?)\s+(?=\S*liste\Z)", re.I)           # add Käse to der Einkaufsliste
 _LIST = Regex(r"(?:(?:the|my|our)\s+)?(?:check)?list\s+(?:in|of|under|below|for)\s+(.+)|(.+?)\s+(?:check)?list", re.I)
 
 # %% ../../nbs/reflex/commands.ipynb #b29b7872
 def list_names(text: str) -> list[tuple[str, bool]]:
     "The words for a heading with a list, and whether a list was named; the word *list* may belong to the title or not."
-    found = _LIST.fullmatch(text.strip())
+    text = _GERMAN_ARTICLE.sub("", text.strip())
+    found = _LIST.fullmatch(text)
     if not found: return [(object_of(text), False)]
     return [(object_of(found[1]), True)] if found[1] else [(object_of(text), True), (object_of(found[2]), True)]
 
 # %% ../../nbs/reflex/commands.ipynb #897cf979
 def is_a_day(where: str, today: date) -> bool:
-    "Whether these words, after *on* or *to*, begin with a day."
+    "Whether these words, after *on* or *to*, begin with a day. A list that is called after one is a list."
+    if words_of(where)[-1:] in (("list",), ("liste",)): return False
     try: return any(read_when(("on", *words_of(where)[:size]), today) for size in range(1, 6))
     except NoSuchDate: return True
 

@@ -83,7 +83,8 @@ def make_day(year: int, month: int, day: int) -> date:
 
 # %% ../../nbs/reflex/dates.ipynb #4719f57a
 def closest_year(month: int, day: int, today: date, nearest: bool = False) -> date:
-    "The next such day from `today` on, or with `nearest` the one least far from today on either side."
+    "The next such day from `today` on, or with `nearest` the one least far from today on either side. Raises `NoSuchDate`."
+    if 12 < month < 60 and day < 24: raise NoSuchDate(f"There is no month {month}. Dates in figures are read day first, as in 24/11/2026. An hour is {day}:{month}, or at {day}.{month}.")
     if not 1 <= month <= 12 or not 1 <= day <= 31 or (day > monthrange(2024, month)[1]): return make_day(today.year, month, day)
     fits = [date(y, month, day) for y in range(max(1, today.year - 1), min(9998, today.year + 9) + 1) if (month, day) != (2, 29)
             or isleap(y)]

@@ -101,6 +101,7 @@ def short_day(line: str, today: date) -> str | None:
     if found := _DAY_AND_NUMBER.fullmatch(line[-300:]): return with_its_number(line[:len(line) - len(line[-300:])] + found["words"], found["day"].lower(), int(found["number"]), today)
     if not (found := _SHORT_DAY.fullmatch(line[-300:])): return None
     words, hours = line[:len(line) - len(line[-300:])] + found["words"], f" {' '.join(found['hours'].split())}" if found["hours"] else ""
+    if found["day"] and words.split()[-2:-1] in (["every"], ["each"]): return None          # every last fri
     if found["day"]: return None if words.split()[-1].lower() in _NO_DAY_AFTER else f"{words} on {WEEKDAYS[WEEKDAY[found['day'].lower()]].lower()}{hours}"
     if words.split()[-1].lower() in ("for", "from", "of", "with", "to", "in", "at", "and", "or"): return None          # cake for the 12
     number, lead = found["bare"] or found["number"], (found["lead"] or "on").lower()

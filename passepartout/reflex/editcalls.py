@@ -85,14 +85,17 @@ def list_in(place: Place, outline: Outline) -> Place:
     return found[0] if len(holders) == len(lines) == len(found) == 1 else place
 
 # %% ../../nbs/reflex/editcalls.ipynb #a58a8d3d
-_PLAIN_ITEM = Regex(r"([ ]{0,8}[-+*]) (?!\[.\])\S.*")
+_PLAIN_ITEM = Regex(r"([ ]{0,8})([-+*]|(\d{1,2})([.)])) (?!\[.\])\S.*")
 
 def plain_list(outline: Outline, node: Node) -> str:
-    "The sign before each line of a list without boxes in which the own text of `node` ends; empty where it ends otherwise."
+    "The sign before the next line of a list without boxes in which the own text of `node` ends; empty where it ends otherwise."
     below = next((child.start for child in outline.children(node)), node.end)
     lines = outline.text[node.body_start:below].rstrip()[-4_000:].rpartition("\n")
     found = None if inside(outline.dead, below - 1) else _PLAIN_ITEM.fullmatch(lines[2].rstrip("\r"))
-    return found[1] if found and not (outline.format == "org" and found[1] == "*") else ""
+    if not found or outline.format == "org" and found[1] + found[2] == "*": return ""
+    if not found[3]: return found[1] + found[2]
+    same = re.search(rf"^{found[1]}{re.escape(found[2])} (?=\S)", lines[0], re.M) is not None                 # 1. 1. 1.
+    return f"{found[1]}{int(found[3]) + (not same)}{found[4]}"
 
 # %% ../../nbs/reflex/editcalls.ipynb #55de5da7
 def propose_item(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
@@ -109,7 +112,8 @@ def propose_item(command: Command, place: Place, around: Surroundings, today: da
         return None if command.weak else decline(f"No list in your notes is called “{name}”. To begin one: make a list called {name}: {item}. Or add item {item} to {place.title}")
     boxes = re.search(r"^[ \t]{0,20}[-+*] \[[^\]\n]\]", outline.text[node.body_start:node.end], re.M)
     if not boxes and place.kind == "heading" and (called or command.args["sure"]) and (sign := plain_list(outline, node)):
-        if re.search(rf"^{re.escape(sign)} {re.escape(command.args['item'])}[ \t\r]*$", outline.text[node.body_start:node.end], re.M | re.I):
+        mark = re.escape(sign) if not sign[-2:-1].isdigit() else r"[ ]{0,8}\d{1,2}[.)]"
+        if re.search(rf"^{mark} {re.escape(command.args['item'])}[ \t\r]*$", outline.text[node.body_start:node.end], re.M | re.I):
             return say(f"“{command.args['item'][:80]}” is there already, in {name_of(place, around)}. Nothing was done.")
         return call("org-edit-body", command, place, around, text=f"{sign} {command.args['item']}", mode="append")
     if not (has_list or command.args["sure"]):
@@ -181,8 +185,8 @@ def with_counter(title: str, before: str) -> str:
 
 # %% ../../nbs/reflex/editcalls.ipynb #df342dd4
 def as_item(outline: Outline, node: Node) -> str:
-    "What an item of the list begins with in which the text of a Markdown heading ends; empty for none."
-    sign = plain_list(outline, node) if outline.format == "markdown" else ""
+    "What the next item of the list begins with in which the text of a heading ends; empty for none."
+    sign = plain_list(outline, node)
     return f"{sign} " if sign else ""
 
 # %% ../../nbs/reflex/editcalls.ipynb #adf96f17

@@ -239,8 +239,11 @@ def each_of_them(request: Request, around: Surroundings) -> Outcome:
     return by_places(Request.of(request.text.replace(found[0], said, 1), request.today), around)
 
 # %% ../../nbs/reflex/edits.ipynb #ebf7c0aa
+_ON_A_DAY = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:\w{1,8}\s+)?on\s+(?:the\s+)?\d{1,2}", re.I)
+
 def by_place(request: Request, around: Surroundings) -> Outcome:
-    "What becomes of a command for *the second one* or *2*, or of these words alone, which ask to see it. `None` when no number of a list is meant."
+    "What becomes of a command for *the second one* or *2*, or of these words alone, which ask to see it. `None` when no number of a list is meant; *what is on the 25* means a day."
+    if _ON_A_DAY.fullmatch(request.plain): return None
     found = read_command(request) or show_command(request) or (Command("show", request.text.strip(), "show {}", weak=True),)
     numbered = [(c, number) for c in found if c.verb not in ("check", "item") and len(c.target) < 40
                 and (number := number_in(Request.of(c.target, request.today))) is not None] if isinstance(found, tuple) else []

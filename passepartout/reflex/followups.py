@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/followups.html.md"""
 
 # %% auto #0
 __all__ = ['went_on', 'asked_of_another', 'of_another', 'asked_last', 'shown_more', 'narrowed', 'about_the_new', 'spelled_out',
-           'place_in_list', 'verb_and_number', 'next_of_list', 'not_that_one', 'said_again', 'that_was_meant']
+           'place_in_list', 'verb_and_number', 'next_of_list']
 
 # %% ../../nbs/reflex/followups.ipynb #b678fbf2
 import re
@@ -16,13 +16,11 @@ from datetime import date, timedelta
 from ..lazy import Regex
 from .agendas import agenda
 from .offers import taken_up
-from .captures import Request, decline, say, tool_call
-from .commands import read_command
+from .captures import Request, say, tool_call
 from .dates import say_day
 from .edits import number_in
-from .references import DID, by_words, open_question
+from .references import open_question
 from .german import in_english
-from .reading import SHOW
 from .lookups import ENDING, Surroundings
 from .sentences import looked_for, misspelt, translated, understood
 
@@ -160,40 +158,3 @@ def next_of_list(request: Request, around: Surroundings) -> dict | None:
     return understood(Request.of(again, request.today), around) if again else None
 
 _DID_IT = ("Set “", "Archived “", "Checked off “", "Scheduled “")
-
-# %% ../../nbs/reflex/followups.ipynb #31d6226a
-_NOT_THAT = Regex(r"(?:(?:no|nope|nein|sorry|oops|wait)[\s,.:;!-]+){0,3}(?:not\s+(?:that|this)(?:\s+one)?|(?:the\s+)?wrong\s+one|nicht\s+(?:das|den|die|der|dieses|diesen|diese))[\s,.:;!-]+(?:(?:but|i\s+mean|i\s+meant|sondern|ich\s+mein(?:t?e))\s+)?(?:(?:the|das|den|die)\s+)?([^,;:\n\"“”]{2,80})", re.I)
-
-def not_that_one(request: Request, around: Surroundings) -> dict | None:
-    "no, not that one, football: the sentence before, about what is named; `None` where that had no target, and for every other sentence."
-    found = _NOT_THAT.fullmatch(request.text.strip().rstrip(".!")) if around.earlier else None
-    if found is None: return None
-    (asked, told), meant, before = around.earlier[-1], found[1].strip(), replace(around, earlier=around.earlier[:-1])
-    if told.endswith(ENDING) and (chosen := by_words(Request.of(meant, request.today), around)): return chosen if isinstance(chosen, dict) else None
-    if told.startswith(("Added the task", "Added the note")): return understood(Request.of(f"no, {meant}", request.today), around)
-    return said_again(asked, meant, told, before, request.today)
-
-def said_again(asked: str, meant: str, told: str, before: Surroundings, today: date) -> dict | None:
-    "The sentence `asked`, with `meant` in the place of its target; what is to be done first where the answer `told` of a change. `None` where it had no target."
-    for said in (asked, *in_english(asked, today)):
-        commands = read_command(Request.of(said, today))
-        target = next((each.target for each in commands if each.target and each.target in said), None) if isinstance(commands, tuple) else None
-        if shown := _SHOWN.match(said) if target is None else None: target = shown[1]
-        if target is None: continue
-        head, _, tail = said.rpartition(target)
-        again = Request.of(f"{head}{meant}{tail}", today)
-        proposal = understood(again, before)
-        if not told.startswith((*DID, "Checked off “")) or proposal is None: return proposal
-        if (payload := proposal["payload"]).get("declined") or payload["action"] == "MESSAGE": return decline(f"{payload['text']} What I changed last, /undo takes back, or passepartout undo.")
-        return decline(f"First take the last change back, by /undo, or passepartout undo. Then say: {again.text}")
-    return None
-
-_SHOWN = Regex(rf"(?:{'|'.join(SHOW)})\s+(?:(?:me|the|my)\s+)*([^,;:\n]{{2,80}})", re.I)
-_MEANT = Regex(r"(?:(?:no|nope|nein|sorry|oops|wait|i\s+mean|i\s+meant)[\s,.:;!-]+){1,3}(?:(?:the|das|den|die)\s+)?([^,;:\n\"“”]{2,80})", re.I)
-
-def that_was_meant(request: Request, around: Surroundings) -> dict | None:
-    "no, football practice: what is to be done first, and then to be said, where a note was changed and that is the name of something else; `None` otherwise."
-    found = _MEANT.fullmatch(request.text.strip().rstrip(".!")) if around.earlier and around.earlier[-1][1].startswith((*DID, "Checked off “")) else None
-    if found is None: return None
-    proposal = said_again(around.earlier[-1][0], found[1].strip(), around.earlier[-1][1], replace(around, earlier=around.earlier[:-1]), request.today)
-    return proposal if proposal and proposal["payload"]["text"].startswith("First take ") else None

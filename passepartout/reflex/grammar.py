@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reflex/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['offered_before', 'which_of_two', 'completed', 'read_as', 'from_now', 'from_day', 'clock', 'several_questions',
-           'of_models', 'understand', 'meant_by', 'in_vain', 'no_task', 'there_already', 'there_vaguely', 'or_a_task',
-           'not_understood', 'exact_form']
+           'of_models', 'understand', 'without_pictures', 'meant_by', 'in_vain', 'no_task', 'there_already',
+           'there_vaguely', 'or_a_task', 'not_understood', 'exact_form']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
 import re
@@ -27,7 +27,8 @@ from .dates import NoSuchDate, say_day, words_of
 from .edits import ask_which, edit, number_in, with_fallback
 from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere, with_its_end
 from .german import in_english
-from .followups import about_the_new, narrowed, next_of_list, not_that_one, of_another, shown_more, spelled_out, that_was_meant, went_on
+from .corrections import not_that_one, that_was_meant, the_other, word_instead
+from .followups import about_the_new, narrowed, next_of_list, of_another, shown_more, spelled_out, went_on
 from .guesses import suggestion
 from .hours import clocked, hours_before
 from .lookups import Surroundings, look_up
@@ -137,6 +138,17 @@ def understand(text: str, today: date, around: Surroundings = Surroundings()) ->
     proposal = with_its_end(as_spelt(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around), around)
     return of_models(lies_elsewhere(proposal, text, around) or proposal, around)
 
+# %% ../../nbs/reflex/grammar.ipynb #6710d24f
+_PICTURES = Regex(r"(?<=\S)[\s\u200d\ufe0f\u2600-\u27bf\u2b50\u2b55\U0001f300-\U0001faff]{1,20}\Z")
+_WRITTEN_DOWN = Regex(r"I didn't understand that(?!\. Did you mean “(?!todo|note))|.*“(?:todo|note|tasks?)\b", re.S)
+
+def without_pictures(request: Request, around: Surroundings) -> dict | None:
+    "What a sentence means without the pictures that it ends in; `None` where it has none, or would be written down without them."
+    bare = _PICTURES.sub("", said := request.text.rstrip()) if "\n" not in request.text else request.text
+    if bare == said or "\n" in bare or not any(map(str.isalnum, bare)): return None
+    payload = (proposal := meant_by(Request.of(bare, request.today), around))["payload"]
+    return None if payload.get("tool") == "org-capture" or _WRITTEN_DOWN.match(payload.get("text") or "") else proposal
+
 # %% ../../nbs/reflex/grammar.ipynb #9456f952
 def meant_by(request: Request, around: Surroundings) -> dict:
     "The proposal for a request that is fit to be read, before what is so about every proposal."
@@ -150,12 +162,13 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         if meant := offered_before(request, around):
             again = Request.of(meant, today)
             return entries(meant, today, around) or next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
-        return (completed(request, around) or next_of_list(request, around) or not_that_one(request, around)
+        return (completed(request, around) or next_of_list(request, around) or not_that_one(request, around) or the_other(request, around)
                 or went_on(request, around) or of_another(request, around) or shown_more(request, around)
                 or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around)
-                or that_was_meant(request, around) or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request, around)))
+                or word_instead(request, around) or that_was_meant(request, around) or without_pictures(request, around)
+                or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request, around)))
     except NoSuchDate as problem: return decline(problem.message)
 
 # %% ../../nbs/reflex/grammar.ipynb #5831028b

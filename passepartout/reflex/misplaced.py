@@ -173,6 +173,7 @@ def day_within(line: str, today: date) -> str | None:
     head, colon, rest = line.partition(": ")
     try:
         if moved := day_in_front(line, today) or hour_alone(line, today): return moved
+        if head[:3].lower() == "to ": head = head[3:].lstrip()          # add a task to friday: …
         if colon and rest.strip() and 0 < len(said := words_of(head)) <= 4 and (read_when(said, today) or read_when(("on", *said), today)):
             return f"{rest.strip()} {head.strip()}"
         if (cut := _LAST_PART.fullmatch(line)) and not split_when(f"x {cut[3]}", today)[1] and (said := split_when(cut[1], today))[1] and said[0]:

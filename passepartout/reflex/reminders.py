@@ -198,7 +198,7 @@ def appointment(request: Request) -> dict | None:
 _KIND_BEFORE = Regex(r"^(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*|termin\s+(?!(?:mit|beim?|zum|zur|für|am|um|in|im)\s))(?=\S)", re.I)
 _I_HAVE = Regex(r"^(?:(?:i|we)(?:['’]ve|\s+have)(?:\s+got)?|there(?:['’]s|\s+is))\s+(?!to\b|been\b|not\b)(?:(?:an?|my|our|the)\s+)?(?=\S)", re.I)
 _NO_MATTER = frozenset("on at in by from to for and the a an next this am um im bis ab no nope yes ok okay sorry actually nein ja doch lieber".split())
-STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be|starts|begins|ist|sind|war|waren|wird|beginnt)(?:\s+(?:now|moved|only|already|not|erst|schon|jetzt|nun|doch|nicht|wieder|um|at))*$|\bnow$",
+STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:verschoben|verlegt|vertagt)(?:\s+auf)?$|\b(?:is|was|are|were|will\s+be|starts|begins|ist|sind|war|waren|wird|beginnt)(?:\s+(?:now|moved|only|already|not|erst|schon|jetzt|nun|doch|nicht|wieder|um|at))*$|\bnow$",
                   re.I)
 _BROKEN_OFF = Regex(r"\b(?:to|for|until|till|from|with|of|onto|into)(?:\s+(?:the|a|an|my|our|your|this|that))?\Z|\s(?:the|a|an|my|our|your)\Z", re.I)
 _ONESELF = frozenset("i we he she they it".split())

@@ -126,13 +126,15 @@ def finish_by(request: Request, around: Surroundings) -> dict | None:
     return decline(f"Is that still to be done? Did you mean “{offer}”? Say “yes”, and I'll do it. If it is finished: done {title}")
 
 # %% ../../nbs/reflex/sentences.ipynb #fdfbb40b
-_ONLY_A_FILE = Regex(r"(?:(?:please\s+)?(?:create|make|new|add|start|begin)\s+)(?:an?\s+)?(?:new\s+)?(?:(?:note|page|file|document|notebook)\s*:?\s+)?(?:called\s+|named\s+)?[\"“]?([\w./-]{1,80}\.(?:org|md))[\"”]?[.!]?", re.I)
+_ONLY_A_FILE = Regex(r"(?:(?:please\s+)?(?:create|make|new|add|start|begin)\s+)(?:an?\s+)?(?:new\s+)?(?:(?:note|page|file|document|notebook)\s*:?\s+)?(?P<called>called\s+|named\s+)?(?P<quoted>[\"“])?(?P<file>[\w./-][\w ./-]{0,80}\.(?:org|md))[\"”]?[.!]?", re.I)
 
 def only_a_file(request: Request) -> dict | None:
     "create note trips/berlin.org: how a file is begun"
     found = _ONLY_A_FILE.fullmatch(request.text.strip())
     if page := None if found else _ONLY_A_PAGE.fullmatch(request.text.strip()): return decline(f"A file is made by the first note in it. For example: note in {page[1].strip()}.md: the words of the note. Or with .org at the end.")
-    return decline(f"A file is made by the first note in it: note in {found[1]}: the words of the note. Its folder has to be there.") if found else None
+    if found is None or " " in found["file"] and not (found["called"] or found["quoted"] or all(word[:1] == word[:1].upper() for word in found["file"].split())): return None
+    named = f'"{found["file"]}"' if " " in found["file"] else found["file"]
+    return decline(f"A file is made by the first note in it: note in {named}: the words of the note. Its folder has to be there.")
 
 _ONLY_A_PAGE = Regex(r"(?:please\s+)?(?:(?:create|make|start|begin|add)\s+)?(?:an?\s+)?new\s+(?:page|file|document|notebook)\s*:?\s+(?:(?:called|named|for)\s+)?[\"“]?([\w][\w /-]{0,60})[\"”]?[.!]?", re.I)
 

@@ -1,0 +1,124 @@
+"What a nurse, a treasurer, two people with one folder, a student and somebody with two languages typed, and which answer was wrong"
+import pytest
+
+from test_first_hour import play
+
+BOARD = "* Agenda\n1. Minutes\n2. Cash\n* Donations\n- Bakery :: 50 €\n"
+WISHES = {"Christmas list.md": "Presents\n* Emily - scarf\n* [ ] Order turkey\n"}
+
+
+@pytest.mark.parametrize("line, file, text, after", [
+    ("add to agenda: new nets", "a.org", BOARD, "2. Cash\n3. new nets\n* Donations"), ("add to donations: Klein :: 25 €", "a.org", BOARD, "- Bakery :: 50 €\n- Klein :: 25 €\n"),
+    ("add new nets to agenda", "a.org", BOARD, "2. Cash\n3. new nets\n* Donations"), ("add new nets to agenda", "a.md", "# Agenda\n\n1) Minutes\n2) Cash\n\n# More\n", "2) Cash\n3) new nets\n\n# More"),
+    ("add to agenda: new nets", "a.md", "# Agenda\r\n\r\n1. Minutes\r\n1. Cash\r\n", "1. Cash\r\n1. new nets\r\n"), ("add to agenda: new nets", "a.org", "* Agenda\n9. Minutes\n", "9. Minutes\n10. new nets\n"),
+    ("add to agenda: new nets", "a.org", "* Agenda\nat 7.30 we begin\n2026. A year\nwith more\n", "with more\nnew nets\n"), ("add to agenda: new nets", "a.org", "* Agenda\n1. [ ] Minutes\n", "1. [ ] Minutes\nnew nets\n")])
+def test_a_line_after_a_list_is_one_more_item_of_it(tmp_path, line, file, text, after):
+    (answer,), files = play(tmp_path, {file: text}, line)
+    assert after in files[file].replace("\n\n#", "\n\n#") or after in (tmp_path / "memex" / file).read_bytes().decode(), (answer, files)
+
+
+def test_what_is_on_a_numbered_list_is_not_put_there_twice(tmp_path):
+    (answer,), files = play(tmp_path, {"a.org": BOARD}, "add Cash to agenda")
+    assert "is there already" in answer and files["a.org"] == BOARD
+
+
+@pytest.mark.parametrize("line", ["What is on the Christmas list?", "show Christmas list", "what's on our christmas list", "read the Christmas list", "Christmas list"])
+def test_a_list_that_is_called_after_a_feast_is_no_day(tmp_path, line):
+    (answer,), _ = play(tmp_path, WISHES, line)
+    assert "Emily - scarf" in answer and "Fri 25" not in answer, answer
+
+
+@pytest.mark.parametrize("line", ["add Tom to the Christmas list", "put Tom on our christmas list", "add to the Christmas list: Tom"])
+def test_something_goes_on_a_list_that_is_called_after_a_feast(tmp_path, line):
+    (answer,), files = play(tmp_path, WISHES, line)
+    assert files["Christmas list.md"] == "Presents\n* Emily - scarf\n* [ ] Order turkey\n* [ ] Tom\n" and list(files) == list(WISHES), answer
+
+
+@pytest.mark.parametrize("line, day", [("what is on today's list", "Thu 19 November"), ("my list for friday", "Fri 20 November"), ("what's on at christmas", "Fri 25 December"), ("what is on my list tomorrow", "Fri 20 November")])
+def test_a_list_of_a_day_is_still_its_agenda(tmp_path, line, day):
+    (answer,), _ = play(tmp_path, WISHES | {"a.org": "* TODO x\nSCHEDULED: <2026-11-20 Fri>\n* TODO z\nSCHEDULED: <2026-11-19 Thu>\n* TODO y\nSCHEDULED: <2026-12-25 Fri>\n"}, line)
+    assert day in answer, answer
+
+
+@pytest.mark.parametrize("line", ["What do we have on this week, please?", "what do we have on friday", "what have we got on this week", "what are we doing on friday?", "do we have anything on friday"])
+def test_two_people_ask_for_their_days_as_one_does(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* Choir <2026-11-20 Fri 19:30>\n"}, line)
+    assert "Fri 20 November 2026" in answer and "Choir" in answer, answer
+
+
+@pytest.mark.parametrize("line", ["when is my next night", "when's the next night"])
+def test_the_next_night_is_a_shift_and_no_part_of_the_day(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* Late <2026-11-20 Fri 13:30-21:30>\n* Night <2026-11-23 Mon 20:00>--<2026-11-24 Tue 08:00>\n"}, line)
+    assert "Night" in answer and "Late" not in answer, answer
+
+
+@pytest.mark.parametrize("line, named", [("create note Papers/Dao 2022.md", "Papers/Dao 2022.md"), ('make a note called "Dao 2022.md"', "Dao 2022.md"), ("new note Dao 2022.org", "Dao 2022.org"), ("add a note called Dao 2022.md", "Dao 2022.md")])
+def test_a_file_with_a_blank_in_its_name_is_no_title_of_a_note(tmp_path, line, named):
+    answers, files = play(tmp_path, {"a.org": "* a\n", "Papers/b.md": "# b\n"}, line, f"note in \"{named}\": flash")
+    assert f"note in \"{named}\": " in answers[0] and "inbox.org" not in files and "flash" in files[named], answers
+
+
+@pytest.mark.parametrize("line", ["note read Dao 2022.md", "note compare a.md and b.md", "note: Dao 2022.md", "add note see the plan in b.md"])
+def test_a_note_that_ends_in_the_name_of_a_file_is_still_one(tmp_path, line):
+    (answer,), files = play(tmp_path, {"a.md": "# a\n"}, line)
+    assert answer.startswith("Added the note"), answer
+
+
+@pytest.mark.parametrize("line, day", [("add task to today: buy stamps", "2026-11-19 Thu"), ("add a task to tomorrow: buy stamps", "2026-11-20 Fri"), ("new todo to friday: buy stamps", "2026-11-20 Fri")])
+def test_a_task_that_is_added_to_a_day_is_one_of_that_day(tmp_path, line, day):
+    answers, files = play(tmp_path, {"a.org": "* a\n"}, line, "yes")
+    assert answers[0].startswith("The day of a task") and files["inbox.org"] == f"* TODO buy stamps\nSCHEDULED: <{day}>\n", answers
+
+
+@pytest.mark.parametrize("line", ["meeting mit leo verschoben auf friday 3pm", "meeting mit leo auf freitag 15 uhr verschoben", "Meeting mit Leo verschoben auf Freitag 15 Uhr", "Meeting mit Leo wurde auf Freitag 15 Uhr verlegt"])
+def test_what_was_put_off_is_no_new_appointment(tmp_path, line):
+    (answer,), files = play(tmp_path, {"a.org": "* TODO Meeting mit Leo\nSCHEDULED: <2026-11-24 Tue 10:00>\n"}, line)
+    assert "inbox.org" not in files and "<2026-11-24 Tue 10:00>" in files["a.org"], answer
+
+
+@pytest.mark.parametrize("line", ["add Käse to der Einkaufsliste", "add Käse to die Einkaufsliste", "Käse auf die Einkaufsliste"])
+def test_a_german_article_does_not_hide_a_list(tmp_path, line):
+    (answer,), files = play(tmp_path, {"Einkauf.md": "# Einkaufsliste\n- [ ] Milch\n"}, line)
+    assert files == {"Einkauf.md": "# Einkaufsliste\n- [ ] Milch\n- [ ] Käse\n"}, answer
+
+
+@pytest.mark.parametrize("line", ["bls refresher done 🎉", "BLS refresher done ✅✅", "bls refresher done! 🎉"])
+def test_a_picture_behind_a_sentence_does_not_hide_what_it_says(tmp_path, line):
+    answers, files = play(tmp_path, {"a.md": "- [ ] BLS refresher\n"}, line, "yes")
+    assert files["a.md"] == "- [x] BLS refresher\n", answers
+
+
+def test_a_picture_stays_in_a_title(tmp_path):
+    answers, files = play(tmp_path, {}, "todo nativity costume 🐑", "pay the sitter 💷 on friday", "todo")
+    assert "nativity costume 🐑" in files["inbox.org"] and "pay the sitter 💷" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("line", ["remind me to pay childminder every last fri", "todo pay childminder every last fri", "todo pay childminder every last fri of the month"])
+def test_every_last_fri_is_every_last_friday(tmp_path, line):
+    (answer,), _ = play(tmp_path, {}, line)
+    assert "pay childminder on 27 November" in answer, answer
+
+
+def test_a_figure_that_may_be_an_hour_says_how_an_hour_is_written(tmp_path):
+    (answer,), _ = play(tmp_path, {}, "12.50")
+    assert answer.startswith("There is no month 50.") and "12:50" in answer
+
+
+@pytest.mark.parametrize("line", ["neuer task: Blumen gießen morgen", "neue Aufgabe: Blumen gießen morgen", "neues todo: Blumen gießen morgen"])
+def test_a_new_task_in_two_languages(tmp_path, line):
+    (answer,), files = play(tmp_path, {}, line)
+    assert files.get("inbox.org") == "* TODO Blumen gießen\nSCHEDULED: <2026-11-20 Fri>\n", answer
+
+
+@pytest.mark.parametrize("line", ["Blumen gießen jeden Montag und Donnerstag", "todo Blumen gießen jeden Montag und Donnerstag"])
+def test_two_days_of_each_week_in_german_are_two_tasks_of_the_same_name(tmp_path, line):
+    answers, files = play(tmp_path, {}, line, "yes")
+    assert files.get("inbox.org") == "* TODO Blumen gießen\nSCHEDULED: <2026-11-23 Mon +1w>\n* TODO Blumen gießen\nSCHEDULED: <2026-11-19 Thu +1w>\n", answers
+
+
+@pytest.mark.parametrize("sign", ["*", "+", "-"])
+@pytest.mark.parametrize("line", ["add Tom to the wishes list", "todo Tom in w.md", "add a task under wishes: Tom", "add item Tom to wishes"])
+def test_a_new_task_has_the_sign_of_the_list_that_it_joins(tmp_path, sign, line):
+    text = f"# Wishes\n{sign} [ ] Order turkey\n  and stuffing\n{sign} [ ] Cards\n\n# More\n- x\n"
+    (answer,), files = play(tmp_path, {"w.md": text}, line)
+    assert files["w.md"] == text.replace("Cards\n", f"Cards\n{sign} [ ] Tom\n"), answer
