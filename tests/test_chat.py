@@ -11,6 +11,8 @@ FORKS = """
 import fcntl, json, os, signal, sys, termios
 import passepartout.terminal.commands, passepartout.agent, passepartout.cli, passepartout.terminal.chat, passepartout.toolbelt.notetools, passepartout.undo, rich.console
 import passepartout.gates.paths, passepartout.gates.permissions, passepartout.gates.policy, passepartout.providers.reflex, passepartout.providers.scripted
+sys.path.append(sys.argv[1])
+__import__("run_notebook").practise()
 for line in sys.stdin:
     order = json.loads(line)
     child = os.fork()
@@ -36,7 +38,7 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def forks():
-    process = subprocess.Popen([sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", FORKS, str(Path(__file__).parents[1] / "tools")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     yield process
     process.stdin.close()
     away(process)

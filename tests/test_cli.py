@@ -8,13 +8,13 @@ from conftest import thinned
 from passepartout.shell.sandbox import find_bubblewrap
 from waits import PATIENCE, away, heard, next_line
 
-SAMPLE = Path(__file__).parents[1] / "passepartout" / "sample" / "memex"
+SAMPLE, TOOLS = Path(__file__).parents[1] / "passepartout" / "sample" / "memex", Path(__file__).parents[1] / "tools"
 BEGIN = [sys.executable, "-m", "passepartout"]
 ROOT = os.geteuid() == 0
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said that somebody has to call Ana"))'
 
 
-# Starting Python and importing everything takes most of a command's time. This process has done it, and forks for each command:
+# Starting Python, importing everything and compiling what is compiled at its first use takes most of a command's time. This process has done it, and forks for each command:
 # the fork gets streams, environment and arguments of its own and ends as a program does. What depends on a true start runs one.
 FORKS = """
 import importlib, io, json, os, pkgutil, sys
@@ -22,6 +22,8 @@ import passepartout, rich.console
 for module in pkgutil.walk_packages(passepartout.__path__, "passepartout."):
     if not module.name.endswith("__main__"): importlib.import_module(module.name)
 passepartout.shell.sandbox.find_bubblewrap()
+sys.path.append(sys.argv[1])
+__import__("run_notebook").practise()
 for line in sys.stdin:
     order = json.loads(line)
     child = os.fork()
@@ -51,7 +53,7 @@ for line in sys.stdin:
 
 class Forks:
     "Runs command lines in forks of one warm process."
-    def __init__(self): self.first = subprocess.Popen([sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self): self.first = subprocess.Popen([sys.executable, "-c", FORKS, str(TOOLS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __call__(self, args, env, folder, input, powers):
         files = [folder / f".std{n}" for n in range(3)]

@@ -6,7 +6,7 @@ The first notebook is written to FOLDER/0.ipynb, or what its failing cell said t
 `NUMBER STATUS` is printed as each ends. `tools/nb.py` and `tests/test_notebooks.py` use this. What every notebook needs is
 imported once and forked, the program too: no notebook sees modules that another one has changed, since none runs in the process that is forked.
 """
-import asyncio, contextlib, gc, importlib, os, pkgutil, sys, threading, traceback
+import asyncio, contextlib, gc, importlib, os, pkgutil, shutil, sys, tempfile, threading, traceback
 from pathlib import Path
 
 
@@ -82,7 +82,34 @@ def warm_up_all():
         with contextlib.suppress(Exception): importlib.import_module(room.name)
     for late in ("re2", "typer.main", "rich.text", "pydantic.dataclasses"):
         with contextlib.suppress(ImportError): importlib.import_module(late)
+    with contextlib.suppress(Exception): practise()
     gc.collect()
+
+
+def practise():
+    """Compile what is compiled when it is first used, in a process that will be forked: the regular expressions of all rooms that are imported, and, by a few requests
+    to an agent with the sample notes, what no table holds. Each fork would do it again, and most of what a short command costs is that.
+
+    The agent has a home of its own, since whose process this is may have settings, and its threads have ended with it: a fork does not take one along."""
+    from passepartout.agent import Agent
+    from passepartout.lazy import Regex
+    for name, module in [*sys.modules.items()]:
+        if name.startswith("passepartout."):
+            for each in [*vars(module).values()]:
+                if isinstance(each, Regex): each.flags          # noqa: B018    asking is what compiles it
+    async def requests(home):
+        agent = await Agent.boot(memex_dir=f"{home}/memex", state_dir=f"{home}/state", cache_dir=f"{home}/cache", today="2026-11-19")
+        try:
+            for request in ("what is due this week?", "add milk to inbox.org", "find roof"): await agent.handle(request, session="main")
+        finally: await agent.close()
+    before = {name: os.environ.get(name) for name in ("HOME", *(f"XDG_{kind}_HOME" for kind in ("CONFIG", "STATE", "CACHE", "DATA")))}
+    with tempfile.TemporaryDirectory() as home:
+        os.environ.update({name: home for name in before})
+        try:
+            shutil.copytree(Path(__file__).parents[1] / "passepartout" / "sample" / "memex", f"{home}/memex")
+            asyncio.run(requests(home))
+        finally:
+            for name, value in before.items(): os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def main(folder, workers, *paths):
