@@ -122,3 +122,53 @@ def test_a_new_task_has_the_sign_of_the_list_that_it_joins(tmp_path, sign, line)
     text = f"# Wishes\n{sign} [ ] Order turkey\n  and stuffing\n{sign} [ ] Cards\n\n# More\n- x\n"
     (answer,), files = play(tmp_path, {"w.md": text}, line)
     assert files["w.md"] == text.replace("Cards\n", f"Cards\n{sign} [ ] Tom\n"), answer
+
+
+MEMBERS = "#+TITLE: Members 2026\n| Name    | Joined     | Fee | Paid |\n|---------+------------+-----+------|\n| Anna    | 2019-03-01 |  60 | x    |\n|---------+------------+-----+------|\n| Total   |            |  60 |      |\n#+TBLFM: @>$3=vsum(@I..@II)\n\n* TODO Remind Tom\n"
+EVA = "| Eva     | 2026-11-19 |  20 |      |\n"
+
+
+@pytest.mark.parametrize("line", ["add row to members: | Eva | 2026-11-19 | 20 | |", "add a row to the members table: Eva | 2026-11-19 | 20 |", "add to members: Eva | 2026-11-19 | 20 |", "add to members.org: | Eva | 2026-11-19 | 20 | |"])
+def test_a_table_above_the_first_heading_gets_a_row(tmp_path, line):
+    (answer,), files = play(tmp_path, {"members.org": MEMBERS}, line)
+    assert files == {"members.org": MEMBERS.replace("|---------+------------+-----+------|\n| Total", EVA + "|---------+------------+-----+------|\n| Total")}, answer
+    assert "as it was" in answer
+
+
+@pytest.mark.parametrize("text", [MEMBERS.replace("\n", "\r\n"), MEMBERS.partition("\n* ")[0], "\ufeff" + MEMBERS, "# -*- mode: org -*-\n:PROPERTIES:\n:ID: a\n:END:\n" + MEMBERS])
+def test_the_rest_of_the_file_stays_byte_for_byte(tmp_path, text):
+    play(tmp_path, {"members.org": text}, "add row to members: Eva, 2026-11-19, 20, x")
+    now = (tmp_path / "memex" / "members.org").read_bytes().decode()
+    assert now.replace(EVA.replace("      |", " x    |").replace("\n", "\r\n" if "\r" in text else "\n"), "", 1) == text != now
+
+
+@pytest.mark.parametrize("line, said", [("add row to members: Eva, 20", "has the columns Name, Joined, Fee, Paid"), ("add to members: Eva | 20", "has the columns Name, Joined, Fee, Paid")])
+def test_a_row_with_other_parts_is_not_written_into_the_file(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"members.org": MEMBERS}, line)
+    assert said in answer and files == {"members.org": MEMBERS}
+
+
+def test_a_markdown_page_that_is_a_table_gets_a_row(tmp_path):
+    text = "| Name | Fee |\n|------|-----|\n| Anna | 60  |\n"
+    (answer,), files = play(tmp_path, {"fees.md": text}, "add row to fees: Eva, 20")
+    assert files["fees.md"] == text + "| Eva  | 20  |\n", answer
+
+
+def test_of_two_tables_one_is_chosen(tmp_path):
+    answers, files = play(tmp_path, {"members.org": MEMBERS + "| a | b |\n|---+---|\n| 1 | 2 |\n"}, "add row to members: Eva, 2026-11-19, 20, x", "1")
+    assert "several tables" in answers[0] and "| Eva     | 2026-11-19 |  20 | x    |\n|----" in files["members.org"], answers
+
+
+@pytest.mark.parametrize("line", ["add to members: the fees are due", "note in members.org: a | b"])
+def test_a_line_of_words_for_such_a_file_is_a_note_as_before(tmp_path, line):
+    (answer,), files = play(tmp_path, {"members.org": MEMBERS}, line)
+    assert files["members.org"].startswith(MEMBERS) and files["members.org"] != MEMBERS, answer
+
+
+def test_what_comes_before_the_first_heading_takes_nothing_but_rows_of_its_table():
+    from passepartout.org import parse_org
+    from passepartout.outline.bodytext import edit_body
+    from passepartout.outline.rewrite import RewriteError
+    for text, added, mode in ((MEMBERS, "#+TODO: A | B", "append"), (MEMBERS, "| a |\n#+x: y", "append"), (MEMBERS, "| a | b | c | d |", "prepend"), (MEMBERS, "| a | b | c | d |", "replace"), ("#+TITLE: x\nwords\n* y\n", "| a |", "append"), ("", "| a |", "append")):
+        outline = parse_org(text, "a.org")
+        with pytest.raises(RewriteError): edit_body(outline, outline.nodes[0], added, mode)
