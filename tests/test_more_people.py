@@ -172,3 +172,46 @@ def test_what_comes_before_the_first_heading_takes_nothing_but_rows_of_its_table
     for text, added, mode in ((MEMBERS, "#+TODO: A | B", "append"), (MEMBERS, "| a |\n#+x: y", "append"), (MEMBERS, "| a | b | c | d |", "prepend"), (MEMBERS, "| a | b | c | d |", "replace"), ("#+TITLE: x\nwords\n* y\n", "| a |", "append"), ("", "| a |", "append")):
         outline = parse_org(text, "a.org")
         with pytest.raises(RewriteError): edit_body(outline, outline.nodes[0], added, mode)
+
+
+@pytest.mark.parametrize("line, day", [("Zahnarzt Fr 14 Uhr", "2026-11-20 Fri 14:00"), ("Zahnarzt Fr. 14 Uhr", "2026-11-20 Fri 14:00"), ("Zahnarzt Do., 14 Uhr", None), ("Zahnarzt Sa um 9:30", "2026-11-21 Sat 09:30"), ("Zahnarzt So 18:00", "2026-11-22 Sun 18:00"), ("todo Zahnarzt sa 8 uhr", "2026-11-21 Sat 08:00"), ("Mo 9 Uhr Zahnarzt", "2026-11-23 Mon 09:00"), ("Zahnarzt Mi 25.11. 10:00", "2026-11-25 Wed 10:00")])
+def test_the_short_name_of_a_german_day_before_an_hour(tmp_path, line, day):
+    (answer,), files = play(tmp_path, {}, line)
+    assert "today" not in answer and (f"Zahnarzt\nSCHEDULED: <{day}>" in files["inbox.org"] if day else True), answer
+
+
+@pytest.mark.parametrize("line", ["todo what to do 9:30", "todo ask so 14 people", "todo what they do 9 times", "todo see mi 6 film", "todo write do 10.30 again"])
+def test_a_short_word_before_a_number_is_no_german_day(tmp_path, line):
+    (answer,), files = play(tmp_path, {}, line)
+    assert not any(day in files.get("inbox.org", "") for day in ("Thu", "Sun", "Wed")) and "thursday" not in answer, answer
+
+
+PAGES = {"Note 5.md": "# Note 5\nfive\n", "Note 12.md": "# Note 12\ntwelve\n", "a.md": "# A\n- [ ] x one\n- [ ] x two\n"}
+
+
+@pytest.mark.parametrize("line, said", [("show Note 5", "five"), ("open note 12", "twelve"), ("show me the note 12", "twelve")])
+def test_a_page_that_is_called_note_5_is_no_number_of_a_list(tmp_path, line, said):
+    answers, files = play(tmp_path, PAGES, "find x", line)
+    assert said in answers[1] and files == PAGES, answers
+
+
+def test_number_2_of_a_list_is_its_second_where_no_page_is_called_so(tmp_path):
+    answers, _ = play(tmp_path, PAGES, "find x", "show note 2")
+    assert "x two" in answers[1], answers
+
+
+@pytest.mark.parametrize("line", ["todo under Tasks in today's note: buy ink", "todo under Ana's things: buy ink", "note under to-do list: buy ink"])
+def test_a_place_that_is_not_there_is_no_part_of_a_title(tmp_path, line):
+    (answer,), files = play(tmp_path, {"a.md": "# Work\n"}, line)
+    assert "I see no heading or file that is called" in answer and list(files) == ["a.md"], answer
+
+
+def test_a_file_that_is_to_go_into_a_folder_is_offered_its_new_name_which_is_asked_about(tmp_path):
+    answers, files = play(tmp_path, {"Papers/Child 2019.md": "# Child 2019\n- [ ] x\n", "Archive/b.md": "# b\n"}, "move Papers/Child 2019.md to Archive/", "yes")
+    assert "Did you mean “rename Papers/Child 2019.md to Archive/Child 2019.md”?" in answers[0] and "org-rename-file" in answers[1] and list(files) == ["Archive/b.md", "Papers/Child 2019.md"], answers
+
+
+@pytest.mark.parametrize("line", ["der call mit jonas ist morgen um 10", "das meeting ist am freitag um 9"])
+def test_a_german_ist_is_no_misspelt_list(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.md": "- [ ] Call mit Jonas\n"}, line)
+    assert " list " not in answer, answer

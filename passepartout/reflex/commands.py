@@ -241,13 +241,16 @@ _TAIL = Regex(r"(?<![\s,])(?<!\sas)(?<!\sto)[\s,]+(?:please|pls|plz|thanks|thank
 _SHOW = Regex(r"(?:show|open|read|display|view|print)\s+(?:me\s+)?(.+)|what(?:'?s|\s+is|\s+stands)\s+(?:still\s+)?(?:on|in|under)\s+((?:the|my|our)\s+.+)", re.I)
 
 # %% ../../nbs/reflex/commands.ipynb #c660c1df
+_NUMBERED_PAGE = Regex(r"(?:note|section|entry|file|page|recipe)\s+\d+", re.I)
+
 def show_command(request: Request) -> tuple[Command, ...] | None:
     "show X, open X"
     found = _SHOW.fullmatch(_TAIL.sub("", request.text.strip().replace("’", "'")[:MOST_COMMAND].rstrip("?!.")))
     if not found: return None
     plain = re.sub(r"^(?:the\s+|my\s+|our\s+)?(?:(?:note|section|entry|file|page|recipe)\s+(?:on\s+|about\s+|called\s+|for\s+|of\s+)?)?|\s+(?:note|notes|section|entry|file)$", "", object_of(found[1] or found[2]), flags=re.I)
+    whole = re.sub(r"^(?:the|my|our)\s+", "", object_of(found[1] or found[2]), flags=re.I)               # the page that is called Note 5
     return tuple(Command("show", name, "show {}", weak=True)
-                 for name in dict.fromkeys((plain, re.sub(r"\s+(?:check)?list$", "", plain, flags=re.I))))
+                 for name in dict.fromkeys((plain, *[whole] * bool(_NUMBERED_PAGE.fullmatch(whole)), re.sub(r"\s+(?:check)?list$", "", plain, flags=re.I))))
 
 # %% ../../nbs/reflex/commands.ipynb #c3cebba7
 def read_command(request: Request) -> tuple[Command, ...] | dict | None:

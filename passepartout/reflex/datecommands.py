@@ -33,6 +33,7 @@ _DATE_OF = Regex(r"^(?:the\s+)?(?:time|hour|day|date|start)\s+of\s+(?=\S)", re.I
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
 _NOT_YET = Regex(r"schedule\s+an?\s|put\s.*\s(?:in|into|on|to)\s+(?:my|the|our)\s+(?:calendar|agenda|diary)\s", re.I)
 _STATED = Regex(r"(?<!\S)(?:is|are|was|were|has|have|had|got|will|starts?|begins?|ends?)\s", re.I)
+_BEFORE_A_DAY = frozenset("on at in from".split())
 _JOINTS = "to|until|till|for|on|onto|at|by|from"
 
 # %% ../../nbs/reflex/datecommands.ipynb #28a8d8f3
@@ -141,6 +142,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
     if _STATED.match(rest): return None                             # the shift is off on saturday
+    if words_of(rest)[0:1] and words_of(rest)[0] in _BEFORE_A_DAY and verb not in ("put", "put off"): return None          # shift on 24 dec 7-15
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)):
         meant, span = dated(cut, "", verb + " {} to", today, rest), period(words_of(rest)[-2:], today)
         return [replace(meant, args={**meant.args, "within": span})] if isinstance(meant, Command) and span else [meant]

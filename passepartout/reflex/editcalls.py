@@ -275,6 +275,8 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
         if one and not one.keyword and is_its_title(one, around.outline(place.file)): return carry_out(command, one, around, today)
         named = command.args.get("called") or read_target(command.target).file or rank_of(command.target, place) == 0
         if not titles or named: return propose_capture("note", command.args["text"], place.file, today)
+    if command.verb == "move" and str(command.args["to"]).endswith("/") and not set(place.file) & set('"“”'):
+        return decline(f"Did you mean “rename {place.file} to {command.args['to']}{place.file.rpartition('/')[2]}”? Say “yes”, and I'll do it.")
     if command.verb == "rename": return propose_title(command, place, around, today, within)
     said = f"{name_of(place, around)} is a whole file, and I change {'tasks' if command.verb == 'state' else 'headings'} in it."
     if not within: return decline(f"{said} It has none at the top. “read {place.file}” shows what is in it.")

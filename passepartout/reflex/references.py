@@ -48,7 +48,7 @@ _ONCE_MORE = Regex(r"(?:\s+(?:again|too|also|instead|once\s+more))+$")
 def referent(around: Surroundings) -> Place | None:
     "The one heading that the last answer was about; `None` when it named none, or when there is not exactly one such heading now. What was not understood in between does not count."
     told = next((answered for asked, answered in reversed(around.earlier[-6:]) if _OF_SOMETHING_NEW.search(answered) or not answered.startswith(_UNHEARD)
-                 and not (answered.startswith("There is no ") and _TAKEN_BACK.match(asked))), "")
+                 and not answered.startswith("Did you mean “rename ") and not (answered.startswith("There is no ") and _TAKEN_BACK.match(asked))), "")
     if _OF_SOMETHING_NEW.search(told): return None
     if found := SHOWN.match(told) or _ONE.match(told): return heading_on(found[1], int(found[2]), around)
     named = entries_in(told)
@@ -126,7 +126,10 @@ def in_its_month(wanted: str, around: Surroundings, today: date) -> str:
     return day.isoformat() if day >= today else wanted
 
 # %% ../../nbs/reflex/references.ipynb #0005b60c
-_TAKEN_BACK = Regex(r"^(?:(?:no|nope|nein|nee|sorry|oops|actually|wait|rather|better|and|but|ok|okay|i\s+mean|i\s+meant)[\s,.:;!-]+)+", re.I)
+_TAKEN_BACK = Regex(r"^(?:(?:no|nope|nein|nee|ne|ach|doch|lieber|quatsch|moment|halt|sorry|oops|actually|wait|rather|better|and|but|ok|okay|i\s+mean|i\s+meant)[\s,.:;!-]+)+", re.I)
+_NICHT = Regex(r"nicht\s+[^,;]{1,30}?(?:\s*[,;]\s*(?:sondern\s+)?|\s+sondern\s+)(.{2,40})", re.I)
+_SPÄTER = Regex(r"(?:um\s+)?(eine\s+halbe|eine?n?|zwei|drei|vier|fünf|sechs|\d{1,3})\s+(stunde|minute|tag|woche)(?:e?n?)\s+(später|früher|eher)", re.I)
+_IN_ENGLISH = {"stunde": "hours", "minute": "minutes", "tag": "days", "woche": "weeks"}
 _DOTTED = Regex(r"((?:(?:no|nope|nein|nee|sorry|oops|wait|actually|rather|better|lieber|doch|i\s+mean|i\s+meant)[\s,.:;!-]+)+)(?:(at|um)\s+)?(?:([01]?\d|2[0-3])\.([0-5]\d)(?:\s?(?:h|uhr))?|((?:halb|viertel|dreiviertel)\s[\w\s]{3,20}))", re.I)
 _ITS = Regex(r"^((?:(?:no|nope|nein|nee|sorry|oops|wait|actually)[\s,.:;!-]+)+)(?:(?:it|that)(?:['’]?s|\s+is|\s+was)|(?:das|es)\s+(?:ist|war))\s+(?=(?:at|on|by|um|am)\s)", re.I)
 _STEP_ON = Regex(r"(?:(?:the|a|one|die|der|am|eine|einen)\s+)?(day|week|month|tag|woche|monat)\s+(?:(after|danach|darauf)|later|später)(?:\s+(?:that|this|it))?", re.I)
@@ -135,9 +138,17 @@ _DATED = ("Scheduled “", "Set the deadline of “", "Set the date of “")
 def as_corrected(said: str, told: str) -> str:
     "A correction as it is said in English and with a colon in its hour; *the week after* as *postpone it by a week*, where the answer `told` of a day that was set; everything else as it is."
     said = _ITS.sub(r"\1", said)
+    lead, rest = (taken := _TAKEN_BACK.match(said)), said[taken.end():] if taken else said
+    if long := _SPÄTER.fullmatch(rest):
+        count = _AMOUNTS.get(long[1].lower(), "1" if long[1].lower().startswith("ein") else long[1])
+        rest = f"{'half an hour' if 'halbe' in long[1].lower() else f'{count} {_IN_ENGLISH[long[2].lower()]}'} {'later' if long[3].lower() == 'später' else 'earlier'}"
+        if not lead: said = rest
+    if lead and _SOONER.fullmatch(rest) and told.startswith("Added the task “") and not _STEP_ON.fullmatch(rest): return f"move it {rest}"
     hour = _DOTTED.fullmatch(said)
     if hour and hour[5] and (english := in_english_days(hour[5])): return f"no, {english}"
     if hour and hour[3] and (hour[2] or not 1 <= int(hour[4]) <= 12): return f"no, at {hour[3]}:{hour[4]}"
+    german = found[1] if (found := _NICHT.fullmatch(rest)) else rest
+    if (lead or found) and not _STEP_ON.fullmatch(rest) and (english := in_english_days(german)): return f"no, {english}"
     step, line = _STEP_ON.fullmatch(_TAKEN_BACK.sub("", said)), told.partition("\n")[0]
     new = line.startswith("Added the task “") and _SET_TO.search(line) is not None
     if step is None or not (new or step[2] and line.startswith(_DATED)): return said
@@ -156,7 +167,7 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     chosen_one = with_fallback(several, around) or by_place(request, around)
     if chosen_one is not None: return chosen_one
     said = as_corrected(_I_MEAN.sub(r"no, \1", request.text.strip().rstrip("!.")), around.earlier[-1][1] if around.earlier else "")
-    if said.startswith("postpone it by a "): request = replace(request, text=said)
+    if said.startswith(("postpone it by a ", "move it ")): request = replace(request, text=said)
     amended = _AMENDED.fullmatch(said) if (lasting := length_command(_TAKEN_BACK.sub("", said))) is None else None
     if lasting: request = replace(request, text=_TAKEN_BACK.sub("", said))
     if amended is None and not lasting and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “", "Set the deadline of “", "Set the date of “")):
