@@ -142,3 +142,30 @@ def test_a_correction_in_german_or_by_a_length(tmp_path, said, day):
 def test_other_german_words_after_no_change_no_day(tmp_path, said):
     answers, files = play(tmp_path, {}, "dentist friday 9:30", said)
     assert files["inbox.org"] == "* TODO dentist\nSCHEDULED: <2026-11-20 Fri 09:30>\n", answers
+
+
+@pytest.mark.parametrize("said, day", [("and at 20:00", "2026-11-20 Fri 20:00"), ("und um 20 Uhr", "2026-11-20 Fri 20:00")])
+def test_and_at_another_hour_is_said_of_what_was_just_set(tmp_path, said, day):
+    answers, files = play(tmp_path, {}, "dentist friday 9:30", said)
+    assert f"<{day}>" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("said", ["and at 20:00", "und um 20 Uhr", "but on monday", "then at 9 on friday"])
+def test_and_with_an_hour_alone_is_no_task(tmp_path, said):
+    answers, files = play(tmp_path, {"a.org": "* a\n"}, "hello", said, "no, 19.30", "yes")
+    assert files == {"a.org": "* a\n"}, answers
+
+
+def test_an_hour_with_a_point_for_what_was_offered(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* a\n"}, "somehow visit Ana at 23:10", "no, 23.40", "yes")
+    assert not files.get("inbox.org") or "23:40" in files["inbox.org"], answers
+
+
+def test_a_correction_of_what_was_not_understood_changes_nothing_older(tmp_path):
+    answers, files = play(tmp_path, {}, "dentist friday 9:30", "lunch with Bo at 23:00 somewhere", "no, 23.30", "no, friday")
+    assert files["inbox.org"] == "* TODO dentist\nSCHEDULED: <2026-11-20 Fri 09:30>\n", answers
+
+
+def test_a_correction_that_was_not_understood_is_put_right_itself(tmp_path):
+    answers, files = play(tmp_path, {}, "dentist friday 9:30", "no, 99 o'clock or so", "no, 10:15")
+    assert "<2026-11-20 Fri 10:15>" in files["inbox.org"], answers

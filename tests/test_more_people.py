@@ -215,3 +215,43 @@ def test_a_file_that_is_to_go_into_a_folder_is_offered_its_new_name_which_is_ask
 def test_a_german_ist_is_no_misspelt_list(tmp_path, line):
     (answer,), _ = play(tmp_path, {"a.md": "- [ ] Call mit Jonas\n"}, line)
     assert " list " not in answer, answer
+
+
+@pytest.mark.parametrize("line", ["shopping list: eggs, bread", "shopping list: eggs and bread", "our shopping list: eggs, bread", "Shopping list eggs, bread"])
+def test_a_list_that_is_there_goes_on_where_its_name_and_a_colon_are_said(tmp_path, line):
+    answers, files = play(tmp_path, {"s.md": "# Shopping list\n- [ ] milk\n"}, line, "yes")
+    assert "no list" not in answers[0] and files == {"s.md": "# Shopping list\n- [ ] milk\n- [ ] eggs\n- [ ] bread\n"}, answers
+
+
+def test_one_thing_on_a_list_that_is_a_file(tmp_path):
+    answers, files = play(tmp_path, {"Christmas list.md": "* [ ] turkey\n", "Einkauf.md": "# Einkaufsliste\n- [ ] Milch\n"}, "Christmas list: Margaret - candle", "yes", "Einkaufsliste: Brot, Käse", "yes")
+    assert files == {"Christmas list.md": "* [ ] turkey\n* [ ] Margaret - candle\n", "Einkauf.md": "# Einkaufsliste\n- [ ] Milch\n- [ ] Brot\n- [ ] Käse\n"}, answers
+
+
+def test_a_list_that_is_not_there_is_begun_as_before(tmp_path):
+    answers, _ = play(tmp_path, {"s.md": "# Shopping list\n- [ ] milk\n"}, "packing list: socks, soap")
+    assert "There is no list called “packing list” yet" in answers[0]
+
+
+@pytest.mark.parametrize("line, title", [("remind us to put the clocks back on friday at 9", "put the clocks back"), ("remind us both to take tablets on friday at 9", "take tablets"), ("please remind us on friday at 9 to take tablets", "take tablets"), ("remind me and Harold to take tablets on friday at 9", None)])
+def test_two_people_are_reminded_as_one_is(tmp_path, line, title):
+    (answer,), files = play(tmp_path, {}, line)
+    assert title is None or files["inbox.org"] == f"* TODO {title}\nSCHEDULED: <2026-11-20 Fri 09:00>\n", answer
+
+
+@pytest.mark.parametrize("line", ["show me the shopping list again", "show the shopping list once more"])
+def test_what_is_shown_again(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"s.md": "# Shopping list\n- [ ] milk\n"}, line)
+    assert "- [ ] milk" in answer
+
+
+@pytest.mark.parametrize("line", ["put the oil delivery in for friday 9:00", "put the oil delivery down for friday 9:00"])
+def test_what_is_put_in_for_a_day_is_called_so_without_in(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO oil delivery\n"}, line)
+    assert files["a.org"] == "* TODO oil delivery\nSCHEDULED: <2026-11-20 Fri 09:00>\n", answers
+
+
+@pytest.mark.parametrize("line", ["add a point to the agenda: new nets", "add an entry to agenda: new nets", "add a bullet to the agenda: new nets"])
+def test_a_point_on_a_list_is_one_more_of_its_items(tmp_path, line):
+    (answer,), files = play(tmp_path, {"a.org": BOARD}, line)
+    assert "2. Cash\n3. new nets\n* Donations" in files["a.org"], answer

@@ -105,7 +105,7 @@ def propose_item(command: Command, place: Place, around: Surroundings, today: da
     has_list = any(c.kind == "task" for c in outline.children(node)) if outline.format == "markdown" else any(list_items(outline, node))
     bulleted = place.kind == "file" and outline.format == "markdown" and word_for(outline, "note") == ""
     plain = bulleted and not any(each.kind == "task" for each in outline.nodes)
-    called = fold(place.title) == fold(command.target)
+    called = fold(place.title) in (fold(command.target), fold(re.sub(r"^(?:the|my|our)\s+", "", command.target, flags=re.I)))
     if plain and (called or command.args["sure"]): return propose_capture("note", command.args["item"], place.file, today)
     if command.args.get("listed") and place.keyword and not has_list and not called:          # the seed list is not the task of ordering seeds
         item, name = command.args["item"][:80], re.sub(r"^(?:the|my|our)\s+", "", command.target, flags=re.I)

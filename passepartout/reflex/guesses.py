@@ -31,7 +31,8 @@ from .reading import SHOW, read
 from .spans import read_span
 from .searches import find
 from .tasklists import filtered, tasks
-from .reminders import STATEMENT, appointment, is_only_a_time, remind
+from .reminders import STATEMENT, appointment, remind
+from .offers import says_only_when
 from .replies import pleasantry
 
 # %% ../../nbs/reflex/guesses.ipynb #f85dbb17
@@ -121,7 +122,7 @@ _NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|a
 _COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b|both\s+(?:on|at|to|by|for|today|tomorrow|next|this|\w+day)\b)", re.I)
 
-_TAKES_BACK = Regex(r"(?:(?:actually|rather|wait|better|instead|doch|lieber|i\s+mean|i\s+meant)[\s,.!]+)+", re.I)
+_TAKES_BACK = Regex(r"(?:(?:and|und|but|aber|then|dann|ok|okay|actually|rather|wait|better|instead|doch|lieber|i\s+mean|i\s+meant)[\s,.!]+)+", re.I)
 
 def dated_task(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
@@ -131,7 +132,7 @@ def dated_task(request: Request) -> str | None:
     if plain and (each := days_in_front(said, request.today) or not _TOLD_OF_ONESELF.match(said) and on_two_dates(said, request.today)): return "; ".join(f"todo: {part}" for part in each)
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
-    if (taken := _TAKES_BACK.match(said)) and is_only_a_time(words_of(said[taken.end():]), request.today): return None             # actually the 29th
+    if (taken := _TAKES_BACK.match(said)) and says_only_when(said[taken.end():], request.today): return None             # actually the 29th
     if _COMES_LATER.search(" ".join(words)): return None
     if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
     if turned := turn_at_the_end(" ".join(words), request.today): return f"todo {turned}"

@@ -69,7 +69,7 @@ def has_own_day(text: str, today: date) -> bool:
     return any(read_when((*head, *words), today) for head in ((), ("on",)))
 
 # %% ../../nbs/reflex/reminders.ipynb #b7c0733a
-_HEADS = (("remind", "me", "again"), ("remind", "me"), *((verb, *rest) for verb in ("set", "add", "create", "make") for rest in (("a", "reminder"), ("reminder",))),
+_HEADS = (("remind", "me", "again"), ("remind", "me"), ("remind", "us", "both"), ("remind", "us", "all"), ("remind", "us"), *((verb, *rest) for verb in ("set", "add", "create", "make") for rest in (("a", "reminder"), ("reminder",))),
           ("new", "reminder"), ("reminder",), ("alert", "me"), ("ping", "me"), ("notify", "me"), ("nudge", "me"), ("be", "reminded"),
           ("don't", "let", "me", "forget"), ("dont", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
 
