@@ -169,3 +169,9 @@ def test_a_correction_of_what_was_not_understood_changes_nothing_older(tmp_path)
 def test_a_correction_that_was_not_understood_is_put_right_itself(tmp_path):
     answers, files = play(tmp_path, {}, "dentist friday 9:30", "no, 99 o'clock or so", "no, 10:15")
     assert "<2026-11-20 Fri 10:15>" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("said", ["not 9.30 but 10.30", "10.30, not 9.30", "it is at 10.30, not 9.30", "no, not at 9.30, at 10.30", "nein, nicht um 9.30 sondern um 10.30", "10:30 not 9:30"])
+def test_an_hour_with_a_point_beside_the_wrong_one(tmp_path, said):
+    answers, files = play(tmp_path, {}, "dentist friday 9:30", said)
+    assert "<2026-11-20 Fri 10:30>" in files["inbox.org"], answers

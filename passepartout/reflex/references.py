@@ -129,6 +129,8 @@ def in_its_month(wanted: str, around: Surroundings, today: date) -> str:
 # %% ../../nbs/reflex/references.ipynb #0005b60c
 _TAKEN_BACK = Regex(r"^(?:(?:no|nope|nein|nee|ne|ach|doch|lieber|quatsch|moment|halt|sorry|oops|actually|wait|rather|better|and|but|ok|okay|i\s+mean|i\s+meant)[\s,.:;!-]+)+", re.I)
 _AND = Regex(r"^(?:and|und)\s+(?=(?:at|on|um|am)\s)", re.I)
+_NOT_AT = Regex(r"^(?:(?:no|nein|nee)[\s,]+)?(?:not|nicht)\s+(?:(?:at|um)\s+)?\d{1,2}[.:]\d\d\s*(?:[,;]\s*(?:but\s+|sondern\s+)?|\s(?:but|sondern)\s+)(?=(?:(?:at|um)\s+)?\d)", re.I)
+_AND_NOT = Regex(r"(?:it(?:['’]s|\s+is)\s+)?((?:at\s+|um\s+)?\d{1,2}[.:]\d\d)\s*(?:[,;]\s*)?(?:and\s+|und\s+)?(?:not|nicht)\s+(?:(?:at|um)\s+)?\d{1,2}(?:[.:]\d\d)?", re.I)
 _NICHT = Regex(r"nicht\s+[^,;]{1,30}?(?:\s*[,;]\s*(?:sondern\s+)?|\s+sondern\s+)(.{2,40})", re.I)
 _SPÄTER = Regex(r"(?:um\s+)?(eine\s+halbe|eine?n?|zwei|drei|vier|fünf|sechs|\d{1,3})\s+(stunde|minute|tag|woche)(?:e?n?)\s+(später|früher|eher)", re.I)
 _IN_ENGLISH = {"stunde": "hours", "minute": "minutes", "tag": "days", "woche": "weeks"}
@@ -139,7 +141,8 @@ _DATED = ("Scheduled “", "Set the deadline of “", "Set the date of “")
 
 def as_corrected(said: str, told: str) -> str:
     "A correction as it is said in English and with a colon in its hour; *the week after* as *postpone it by a week*, where the answer `told` of a day that was set; everything else as it is."
-    said = _AND.sub("", _ITS.sub(r"\1", said))
+    said = _NOT_AT.sub("no, ", _AND.sub("", _ITS.sub(r"\1", said)), 1)
+    if (hours := _AND_NOT.fullmatch(said)): said = f"no, {hours[1]}"
     lead, rest = (taken := _TAKEN_BACK.match(said)), said[taken.end():] if taken else said
     if long := _SPÄTER.fullmatch(rest):
         count = _AMOUNTS.get(long[1].lower(), "1" if long[1].lower().startswith("ein") else long[1])
