@@ -128,6 +128,41 @@ def chat(tmp_path, forks):
         except (OSError, ValueError): pass
 
 
+LINES = "".join(f"note: line number {number} of a long letter\r" for number in range(300))
+
+def test_ctrl_c_stops_three_hundred_lines_of_a_terminal_that_does_not_say_what_was_pasted(chat, tmp_path):
+    terminal, inbox = chat(), tmp_path / "memex" / "inbox.org"
+    before = inbox.read_text() if inbox.exists() else ""
+    terminal.type(LINES)
+    terminal.wait("Added the note “line number 1 ")
+    terminal.type("\x03")
+    told = " ".join(re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.wait("was done.")).split())
+    left = int(re.search(r"(\d+) lines that waited behind it were left out: nothing of them was done", told)[1])
+    terminal.prompt()
+    done = inbox.read_text()[len(before):].count("line number")
+    assert done + left in (299, 300) and left > 100
+    assert "Added" in terminal.say("note: and on we go") and inbox.read_text()[len(before):].count("* ") == done + 1
+
+
+def test_lines_that_come_together_are_each_read_once_and_whole(chat, tmp_path):
+    terminal = chat()
+    terminal.type("".join(f"note: Zeile {number} für Grüße {'x' * (number * 7)}\r\n" for number in range(60)) + "\nnote: the last")
+    terminal.wait("Zeile 59 ", 60)
+    terminal.wait("Added", 60)
+    terminal.type(" one\r")
+    terminal.wait("“the last one”")
+    text = (tmp_path / "memex" / "inbox.org").read_text()
+    assert [text.count(f"* Zeile {number} für Grüße {'x' * (number * 7)}\n") or text.count(f"* Zeile {number} für") for number in range(60)] == [1] * 60 and "* the last one\n" in text
+
+
+def test_what_is_typed_during_a_turn_is_read_after_it(chat):
+    terminal = chat("!sleep 1\nthe first\n---\nthe second\n---\nthe third")
+    terminal.type("work on this\r")
+    terminal.type("and this\rand that\r")
+    seen = terminal.wait("the third", 60)
+    assert seen.index("the first") < seen.rindex("› and this") < seen.index("the second") < seen.rindex("› and that")
+
+
 def test_a_conversation(chat):
     terminal = chat()
     assert "Call the roofer" in terminal.say("what is due tomorrow?")

@@ -106,3 +106,72 @@ def test_on_the_25_is_a_day_also_after_a_list(tmp_path, said, day):
 def test_number_2_of_a_list_is_still_shown(tmp_path):
     answers, _ = play(tmp_path, NOTES, "find call jonas", "show the 2", "show number 1")
     assert "lines 3-3" in answers[1] and "lines 2-2" in answers[2], answers
+
+
+def test_what_is_offered_for_a_title_does_not_hide_what_was_written(tmp_path):
+    answers, files = play(tmp_path, {}, "todo swap with Dave 28 nov", "no, not Dave, Priya", "actually the 29th", "no wait the 30th", "yes")
+    assert files["inbox.org"] == "* TODO swap with Dave\nSCHEDULED: <2026-11-30 Mon>\n", answers
+
+
+@pytest.mark.parametrize("lines", [("hello", "actually the 29th", "no wait the 30th"), ("hello", "wait, on the 29th", "yes"), ("hello", "actually friday", "yes"), ("hello", "rather at 9 on friday", "yes")])
+def test_words_that_take_something_back_are_no_title(tmp_path, lines):
+    answers, files = play(tmp_path, {"a.org": "* a\n"}, *lines)
+    assert files == {"a.org": "* a\n"} and "todo" not in answers[1].partition("Shall I keep it?")[0], answers
+
+
+@pytest.mark.parametrize("line, title", [("shift on 24 dec 7-15", "shift"), ("shift at 9 tomorrow", "shift"), ("delay on the train friday 9:00", "delay on the train")])
+def test_a_verb_with_nothing_but_a_day_behind_it_is_a_noun(tmp_path, line, title):
+    answers, files = play(tmp_path, {"training.md": "# Mandatory training\n- [ ] x\n"}, line, "yes")
+    assert f"TODO {title}\nSCHEDULED" in files.get("inbox.org", "") or f"[ ] {title} " in files.get("inbox.md", ""), answers
+
+
+@pytest.mark.parametrize("line", ["move to friday", "postpone until friday", "postpone by a week"])
+def test_a_verb_without_its_object_still_asks_for_it(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO x\n"}, line)
+    assert list(files) == ["a.org"], answers
+
+
+@pytest.mark.parametrize("said, day", [("no, an hour later", "2026-11-20 Fri 10:30"), ("no, half an hour earlier", "2026-11-20 Fri 09:00"), ("eine Stunde später", "2026-11-20 Fri 10:30"), ("nein, eine halbe Stunde früher", "2026-11-20 Fri 09:00"), ("zwei Tage später", "2026-11-22 Sun 09:30"),
+                                       ("nein, nicht Freitag, Samstag", "2026-11-21 Sat 09:30"), ("nicht Freitag sondern Samstag", "2026-11-21 Sat 09:30"), ("ach nee, doch Montag", "2026-11-23 Mon 09:30"), ("doch am Dienstag", "2026-11-24 Tue 09:30"), ("lieber Mittwoch", "2026-11-25 Wed 09:30"), ("nein, halb zehn", "2026-11-20 Fri 09:30")])
+def test_a_correction_in_german_or_by_a_length(tmp_path, said, day):
+    answers, files = play(tmp_path, {}, "dentist friday 9:30", said)
+    assert f"<{day}>" in files["inbox.org"] and ("Scheduled" in answers[1]) == ("Fri 09:30" not in day), answers
+
+
+@pytest.mark.parametrize("said", ["nein, nicht gut", "doch", "lieber nicht", "nein danke", "ach so", "lieber Leo, danke"])
+def test_other_german_words_after_no_change_no_day(tmp_path, said):
+    answers, files = play(tmp_path, {}, "dentist friday 9:30", said)
+    assert files["inbox.org"] == "* TODO dentist\nSCHEDULED: <2026-11-20 Fri 09:30>\n", answers
+
+
+@pytest.mark.parametrize("said, day", [("and at 20:00", "2026-11-20 Fri 20:00"), ("und um 20 Uhr", "2026-11-20 Fri 20:00")])
+def test_and_at_another_hour_is_said_of_what_was_just_set(tmp_path, said, day):
+    answers, files = play(tmp_path, {}, "dentist friday 9:30", said)
+    assert f"<{day}>" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("said", ["and at 20:00", "und um 20 Uhr", "but on monday", "then at 9 on friday"])
+def test_and_with_an_hour_alone_is_no_task(tmp_path, said):
+    answers, files = play(tmp_path, {"a.org": "* a\n"}, "hello", said, "no, 19.30", "yes")
+    assert files == {"a.org": "* a\n"}, answers
+
+
+def test_an_hour_with_a_point_for_what_was_offered(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* a\n"}, "somehow visit Ana at 23:10", "no, 23.40", "yes")
+    assert not files.get("inbox.org") or "23:40" in files["inbox.org"], answers
+
+
+def test_a_correction_of_what_was_not_understood_changes_nothing_older(tmp_path):
+    answers, files = play(tmp_path, {}, "dentist friday 9:30", "lunch with Bo at 23:00 somewhere", "no, 23.30", "no, friday")
+    assert files["inbox.org"] == "* TODO dentist\nSCHEDULED: <2026-11-20 Fri 09:30>\n", answers
+
+
+def test_a_correction_that_was_not_understood_is_put_right_itself(tmp_path):
+    answers, files = play(tmp_path, {}, "dentist friday 9:30", "no, 99 o'clock or so", "no, 10:15")
+    assert "<2026-11-20 Fri 10:15>" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("said", ["not 9.30 but 10.30", "10.30, not 9.30", "it is at 10.30, not 9.30", "no, not at 9.30, at 10.30", "nein, nicht um 9.30 sondern um 10.30", "10:30 not 9:30"])
+def test_an_hour_with_a_point_beside_the_wrong_one(tmp_path, said):
+    answers, files = play(tmp_path, {}, "dentist friday 9:30", said)
+    assert "<2026-11-20 Fri 10:30>" in files["inbox.org"], answers

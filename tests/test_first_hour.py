@@ -1605,7 +1605,7 @@ def test_the_day_before_a_birthday_in_german(tmp_path):
     assert files["inbox.org"] == "* TODO Geschenk\nSCHEDULED: <2026-11-21 Sat>\n" and "“done Lena hat”" not in answers[1] and "waits" in answers[2], answers
 
 
-@pytest.mark.parametrize("name, text, changed", [("meter.md", "# Water\n\nread monthly\n\n# Power\n\n| day | kWh |\n|-----|-----|\n| 1.11. | 30 |\n", True), ("meter.org", "| day | kWh |\n| 1.11. | 30 |\n* Water\n", False), ("meter.org", "* Water\n| day | m3 |\n* Power\n| day | kWh |\n", False)])
+@pytest.mark.parametrize("name, text, changed", [("meter.md", "# Water\n\nread monthly\n\n# Power\n\n| day | kWh |\n|-----|-----|\n| 1.11. | 30 |\n", True), ("meter.org", "| day | kWh |\n| 1.11. | 30 |\nread by Ana\n* Water\n", False), ("meter.org", "* Water\n| day | m3 |\n* Power\n| day | kWh |\n", False)])
 def test_a_row_for_a_file_goes_into_its_one_table_or_nowhere(tmp_path, name, text, changed):
     (answer,), files = play(tmp_path, {name: text}, "add a row to meter: 1.12., 40")
     assert files == {name: text + "| 1.12. | 40 |\n" if changed else text}, (answer, files)

@@ -6,14 +6,14 @@ Docs: https://example.org/passepartout/outline/bodytext.html.md"""
 
 # %% auto #0
 __all__ = ['RECORDS', 'MODES', 'ITEM_MARK', 'TOTALS', 'prose_span', 'inked', 'ends_in_item', 'as_bullets', 'ends_in_row',
-           'is_total', 'last_table', 'place_of_row', 'said_of_row', 'edit_body']
+           'is_total', 'last_table', 'place_of_row', 'own_table', 'said_of_row', 'edit_body']
 
 # %% ../../nbs/outline/08fda_bodytext.ipynb #58021ea5
 import re
 
 from ..capture import line_ending
 from ..lazy import Regex
-from ..org import Node, Outline
+from ..org import Node, Outline, inside
 from .bullets import is_outliner_page, takes_bullets
 from .insertions import WIDE, body_lines, inserted
 from .rewrite import RewriteError, ending_at, line_span, replaced, reread, settled
@@ -24,9 +24,9 @@ RECORDS = Regex(r"(?:[ \t]*:(?!END:)[\w-]+:[ \t]*\r?\n(?:(?![ \t]*:END:[ \t]*\r?
 MODES = ("replace", "append", "prepend")
 
 # %% ../../nbs/outline/08fda_bodytext.ipynb #8b3799ad
-def prose_span(outline: Outline, node: Node, mode: str) -> tuple[int, int]:
-    "(start, end) of the own text of `node` after its records. `RewriteError` where it has no single place, or is not prose."
-    if node.kind == "file" and outline.format == "org":
+def prose_span(outline: Outline, node: Node, mode: str, rows: bool = False) -> tuple[int, int]:
+    "(start, end) of the own text of `node` after its records. `RewriteError` where it has no single place, or is not prose; `rows` of its table go above the first heading too."
+    if node.kind == "file" and outline.format == "org" and not rows:
         raise RewriteError(f"What stands before the first heading of {outline.file} sets things for the whole file; edit it by hand. "
                            "Nothing was changed.")
     pieces = list(outline.pieces(node, node.body_start))
@@ -120,6 +120,13 @@ def place_of_row(text: str) -> int | None:
                            "in and changes the formula too. Nothing was changed.")
     return min(sum(len(line) + 1 for line in lines[:place]), len(text))
 
+# %% ../../nbs/outline/08fda_bodytext.ipynb #afba3c2e
+def own_table(outline: Outline, node: Node) -> list[str]:
+    "The rows of the table in which the own text of `node`, a heading or a whole file, ends; empty where it ends otherwise, or in a block of code."
+    below = next((child.start for child in outline.children(node)), node.end)
+    lines, first, last, _ = last_table(outline.text[node.body_start:below])
+    return [] if below > 0 and inside(outline.dead, below - 1) else [line.rstrip("\r") for line in lines[first:last]]
+
 # %% ../../nbs/outline/08fda_bodytext.ipynb #d85298d5
 def said_of_row(outline: Outline, node: Node, text: str) -> str:
     "What is to be told about a `text` that is a row of the table in which the own text of `node` ends: that the sum below it, or what its formulas work out, is as it was; empty where there is neither."
@@ -133,9 +140,10 @@ def said_of_row(outline: Outline, node: Node, text: str) -> str:
 def edit_body(outline: Outline, node: Node, text: str, mode: str = "replace") -> str:
     "The text with the prose below `node` replaced by `text`, or with `text` put after (\"append\") or in front of it (\"prepend\"). Raises `RewriteError`."
     if mode not in MODES: raise RewriteError(f"A body is changed by {', '.join(MODES)}, not by {mode!r}.")
-    start, stop = prose_span(outline, node, mode)
-    end = ending_at(outline, node.start) if node.kind != "file" else line_ending(outline.text)
     lines = body_lines(text, outline.format)
+    rows = mode == "append" and bool(lines) and all(line.lstrip(" \t").startswith("|") for line in lines)
+    start, stop = prose_span(outline, node, mode, rows and bool(own_table(outline, node)))
+    end = ending_at(outline, node.start) if node.kind != "file" else line_ending(outline.text)
     if not lines and mode != "replace": raise RewriteError("There is no text to add; nothing was changed.")
     if node.kind == "file" and is_outliner_page(outline.text) and takes_bullets(outline.text, outline.file): lines = as_bullets(lines)
     new = "".join(line + end for line in lines)
@@ -148,7 +156,7 @@ def edit_body(outline: Outline, node: Node, text: str, mode: str = "replace") ->
         change = lead, last, inserted(outline, lead, new, end)[2] if new else ""
     else:
         own = outline.text[lead:last]
-        row = place_of_row(own) if mode == "append" and all(line.lstrip(" \t").startswith("|") for line in lines) else None
+        row = place_of_row(own) if rows else None
         apart = mode == "append" and outline.format == "markdown" and (not ITEM_MARK.match(new) and ends_in_item(own) or ends_in_row(own) and not new.lstrip().startswith("|"))
         change = inserted(outline, lead if mode == "prepend" else last if row is None else lead + row, (end if apart else "") + new, end)
     after = replaced(outline.text, [change])

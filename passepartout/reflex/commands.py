@@ -154,7 +154,7 @@ _HEADING = Regex(r"(?:add|create|make|put|write)\s+(?:(?:an?|the)\s+)?(?:new\s+)
 _ITEM = Regex(r"(add|put)\s+(?:(?:the|an?)\s+(?=(?:item|box|checkbox)\b))?((?:item|box|checkbox)\s+)?(.+)", re.I)
 _A_TASK = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do|reminder|appointment)\s*(?::|to\s+(?!(?:the|my|our)\s)|about\s|for\s)", re.I)
 _KIND_OF_ITEM = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do)\s+(?=\S)", re.I)
-_ITEM_AT = Regex(r"(?:add|put|write)\s+(?:(?:an?\s+)?(?:new\s+)?(?:item|box)\s+(?:to|on|onto|under|below)\s+([^:\n]{1,200}?)"
+_ITEM_AT = Regex(r"(?:add|put|write)\s+(?:(?:an?\s+)?(?:new\s+)?(?:item|box|point|bullet|entry)\s+(?:to|on|onto|under|below)\s+([^:\n]{1,200}?)"
                  r"|(?:to|on|onto)\s+((?:(?:the|my|our)\s+)?[^:\n]{1,200}\blist))\s*:\s+(.+)", re.I)
 _ROW = Regex(r"(?:add|append|write|insert|put)\s+(?:an?\s+|the\s+)?(?:new\s+)?(?:table\s+)?row\s+(?:to|in|into|under)\s+(?:the\s+table\s+(?:of|in|under)\s+)?([^:\n]{1,200}?)(?:\s+table)?\s*:\s+(.+)", re.I)
 _SOME_LIST = Regex(r"(?:my|the|our|a)\s+list", re.I)
@@ -241,13 +241,17 @@ _TAIL = Regex(r"(?<![\s,])(?<!\sas)(?<!\sto)[\s,]+(?:please|pls|plz|thanks|thank
 _SHOW = Regex(r"(?:show|open|read|display|view|print)\s+(?:me\s+)?(.+)|what(?:'?s|\s+is|\s+stands)\s+(?:still\s+)?(?:on|in|under)\s+((?:the|my|our)\s+.+)", re.I)
 
 # %% ../../nbs/reflex/commands.ipynb #c660c1df
+_AGAIN = Regex(r"(?<=\S)\s+(?:again|once\s+more)\Z", re.I)
+_NUMBERED_PAGE = Regex(r"(?:note|section|entry|file|page|recipe)\s+\d+", re.I)
+
 def show_command(request: Request) -> tuple[Command, ...] | None:
     "show X, open X"
-    found = _SHOW.fullmatch(_TAIL.sub("", request.text.strip().replace("’", "'")[:MOST_COMMAND].rstrip("?!.")))
+    found = _SHOW.fullmatch(_AGAIN.sub("", _TAIL.sub("", request.text.strip().replace("’", "'")[:MOST_COMMAND].rstrip("?!."))))
     if not found: return None
     plain = re.sub(r"^(?:the\s+|my\s+|our\s+)?(?:(?:note|section|entry|file|page|recipe)\s+(?:on\s+|about\s+|called\s+|for\s+|of\s+)?)?|\s+(?:note|notes|section|entry|file)$", "", object_of(found[1] or found[2]), flags=re.I)
+    whole = re.sub(r"^(?:the|my|our)\s+", "", object_of(found[1] or found[2]), flags=re.I)               # the page that is called Note 5
     return tuple(Command("show", name, "show {}", weak=True)
-                 for name in dict.fromkeys((plain, re.sub(r"\s+(?:check)?list$", "", plain, flags=re.I))))
+                 for name in dict.fromkeys((plain, *[whole] * bool(_NUMBERED_PAGE.fullmatch(whole)), re.sub(r"\s+(?:check)?list$", "", plain, flags=re.I))))
 
 # %% ../../nbs/reflex/commands.ipynb #c3cebba7
 def read_command(request: Request) -> tuple[Command, ...] | dict | None:

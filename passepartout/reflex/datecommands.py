@@ -33,6 +33,8 @@ _DATE_OF = Regex(r"^(?:the\s+)?(?:time|hour|day|date|start)\s+of\s+(?=\S)", re.I
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
 _NOT_YET = Regex(r"schedule\s+an?\s|put\s.*\s(?:in|into|on|to)\s+(?:my|the|our)\s+(?:calendar|agenda|diary)\s", re.I)
 _STATED = Regex(r"(?<!\S)(?:is|are|was|were|has|have|had|got|will|starts?|begins?|ends?)\s", re.I)
+_PUT_IN = Regex(r"(?<=\w)\s+(?:in|down)\s+(?=for\s)", re.I)
+_BEFORE_A_DAY = frozenset("on at in from".split())
 _JOINTS = "to|until|till|for|on|onto|at|by|from"
 
 # %% ../../nbs/reflex/datecommands.ipynb #28a8d8f3
@@ -139,8 +141,10 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text):
         return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
+    if verb == "put": rest = _PUT_IN.sub(" ", rest, 1)                             # put the delivery in for friday
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
     if _STATED.match(rest): return None                             # the shift is off on saturday
+    if words_of(rest)[0:1] and words_of(rest)[0] in _BEFORE_A_DAY and verb not in ("put", "put off"): return None          # shift on 24 dec 7-15
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)):
         meant, span = dated(cut, "", verb + " {} to", today, rest), period(words_of(rest)[-2:], today)
         return [replace(meant, args={**meant.args, "within": span})] if isinstance(meant, Command) and span else [meant]

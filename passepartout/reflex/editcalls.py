@@ -20,7 +20,7 @@ from ..amounts import counted
 from ..capture import word_for
 from ..lazy import Regex
 from ..org import QUIET, Node, Outline, inside
-from ..outline.bodytext import last_table
+from ..outline.bodytext import own_table
 from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
 from .captures import decline, propose_capture, say, tool_call
@@ -105,7 +105,7 @@ def propose_item(command: Command, place: Place, around: Surroundings, today: da
     has_list = any(c.kind == "task" for c in outline.children(node)) if outline.format == "markdown" else any(list_items(outline, node))
     bulleted = place.kind == "file" and outline.format == "markdown" and word_for(outline, "note") == ""
     plain = bulleted and not any(each.kind == "task" for each in outline.nodes)
-    called = fold(place.title) == fold(command.target)
+    called = fold(place.title) in (fold(command.target), fold(re.sub(r"^(?:the|my|our)\s+", "", command.target, flags=re.I)))
     if plain and (called or command.args["sure"]): return propose_capture("note", command.args["item"], place.file, today)
     if command.args.get("listed") and place.keyword and not has_list and not called:          # the seed list is not the task of ordering seeds
         item, name = command.args["item"][:80], re.sub(r"^(?:the|my|our)\s+", "", command.target, flags=re.I)
@@ -195,10 +195,8 @@ _RULE = Regex(r"[\s|:+-]+")
 
 def table_at_the_end(outline: Outline, node: Node) -> list[str]:
     "The lines of the table in which the own text of `node` ends, without the formulas of Org below it; empty where it ends otherwise."
-    below = next((child.start for child in outline.children(node)), node.end)
-    lines, first, last, _ = last_table(outline.text[node.body_start:below])
-    found = [line.rstrip("\r") for line in lines[first:last]]
-    return [] if inside(outline.dead, below - 1) or not all(map(_ROWS.fullmatch, found)) else found
+    found = own_table(outline, node)
+    return found if all(map(_ROWS.fullmatch, found)) else []
 
 # %% ../../nbs/reflex/editcalls.ipynb #494176e9
 def cells_of(row: str) -> list[str]:
@@ -207,9 +205,11 @@ def cells_of(row: str) -> list[str]:
 
 def as_row(text: str, table: Sequence[str]) -> str:
     "`text` as a row like the last one of a table, as wide where that goes; empty when it has another number of parts."
-    parts = [part.strip() for part in (text.strip().strip("|").split("|") if "|" in text else re.split(r"[;,]\s+", text.strip()))]
     cells = next((cells_of(row) for row in reversed(table) if not _RULE.fullmatch(row)), [])
-    if len(parts) != len(cells): return ""
+    bare = text.strip().removeprefix("|")
+    cut = [bare.removesuffix("|").split("|"), bare.split("|")] if "|" in text else [re.split(r"[;,]\s+", bare)]          # Eva | 20 |: the last may be empty
+    parts = next(([part.strip() for part in each] for each in cut if len(each) == len(cells)), None)
+    if parts is None: return ""
     wide = lambda part, cell: part.rjust(len(cell) - 2) if cell[:2] == "  " and cell.strip() and cell[-2:] != "  " else part.ljust(len(cell) - 2)
     return f"{table[-1][:len(table[-1]) - len(table[-1].lstrip())]}| {' | '.join(map(wide, parts, cells))} |"
 
@@ -219,7 +219,7 @@ def add_text(command: Command, place: Place, around: Surroundings) -> dict:
     (outline, node), text = node_at(place, around), command.args["text"]
     table = table_at_the_end(outline, node)
     row = as_row(text, table) if table else ""
-    if command.args.get("row") and not row:
+    if not row and (command.args.get("row") or table and "|" in text):
         columns = [cell.strip() for cell in cells_of(table[0])] if table else []
         return decline(f"The table of {name_of(place, around)} has the columns {', '.join(columns)}, so a row has {counted(len(columns), 'part')}, with commas between them. For example: add a row to {object_of(command.target)}: {', '.join('…' for _ in columns)}"
                        if table else f"{name_of(place, around)} does not end in a table, so nothing was done. A line of text: add to {object_of(command.target)}: {text[:80]}")
@@ -266,7 +266,8 @@ def carry_out(command: Command, place: Place, around: Surroundings, today: date)
 # %% ../../nbs/reflex/editcalls.ipynb #b51ba088
 def into_file(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "What becomes of a command for a whole file that only headings can obey: a line for a page goes under its one title or to its end; else a question about its uppermost headings."
-    if command.args.get("row"): return row_in_file(command, place, around, today)
+    own = table_at_the_end(*node_at(place, around)) if command.verb == "body" else []
+    if command.args.get("row") or own and ("|" in command.args["text"] and not command.args.get("called") or as_row(command.args["text"], own)): return row_in_file(command, place, around, today)
     within = [each for each in upper_headings(place, around) if command.verb != "state" or each.keyword]
     if command.verb == "body":
         titles = [each for each in within if each.kind == "heading"]
@@ -274,6 +275,8 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
         if one and not one.keyword and is_its_title(one, around.outline(place.file)): return carry_out(command, one, around, today)
         named = command.args.get("called") or read_target(command.target).file or rank_of(command.target, place) == 0
         if not titles or named: return propose_capture("note", command.args["text"], place.file, today)
+    if command.verb == "move" and str(command.args["to"]).endswith("/") and not set(place.file) & set('"“”'):
+        return decline(f"Did you mean “rename {place.file} to {command.args['to']}{place.file.rpartition('/')[2]}”? Say “yes”, and I'll do it.")
     if command.verb == "rename": return propose_title(command, place, around, today, within)
     said = f"{name_of(place, around)} is a whole file, and I change {'tasks' if command.verb == 'state' else 'headings'} in it."
     if not within: return decline(f"{said} It has none at the top. “read {place.file}” shows what is in it.")
@@ -281,13 +284,14 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
 
 # %% ../../nbs/reflex/editcalls.ipynb #a41348fc
 def row_in_file(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
-    "What becomes of a row for a whole file: the one heading of it whose text ends in a table gets it; of several, one is chosen."
+    "What becomes of a row for a whole file: the one text of it that ends in a table gets it, a heading's or that above all headings; of several, one is chosen."
     outline = around.outline(place.file)
     nodes = {node.line: node for node in outline.nodes if node.kind == "heading"}
     found = [each for each in places_of(outline) if each.kind == "heading" and not each.hidden and table_at_the_end(outline, nodes[each.line])]
-    if len(found) == 1: return carry_out(command, found[0], around, today)
-    if found: return question(f"{name_of(place, around)} has several tables.", command.said, found, around, lambda chosen: carry_out(command, chosen, around, today))
-    return decline(f"No heading of {name_of(place, around)} has a text that ends in a table, so nothing was done. “read {place.file}” shows what is in it; a table at the top of a file is changed in your editor.")
+    if table_at_the_end(*node_at(place, around)): found = [place, *found]
+    if len(found) == 1: return add_text(command, found[0], around)
+    if found: return question(f"{name_of(place, around)} has several tables.", command.said, found, around, lambda chosen: add_text(command, chosen, around))
+    return decline(f"No text in {name_of(place, around)} ends in a table, so nothing was done. “read {place.file}” shows what is in it.")
 
 # %% ../../nbs/reflex/editcalls.ipynb #943a53af
 def is_its_title(place: Place, outline: Outline) -> bool:

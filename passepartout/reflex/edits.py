@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/edits.html.md"""
 # %% auto #0
 __all__ = ['PRONOUNS', 'MOST_ENTRIES', 'SHOWN', 'ask_which', 'either', 'propose', 'by_line', 'is_undated', 'box_for',
            'with_fallback', 'edit', 'look', 'moved_instead', 'entries_in', 'outline_if_there', 'place_of', 'last_list',
-           'number_in', 'numbers_in', 'by_places', 'each_of_them', 'by_place']
+           'number_in', 'numbers_in', 'by_places', 'each_of_them', 'by_place', 'a_page_with_a_number']
 
 # %% ../../nbs/reflex/edits.ipynb #6b534bd9
 import re
@@ -247,7 +247,7 @@ def by_place(request: Request, around: Surroundings) -> Outcome:
     found = read_command(request) or show_command(request) or (Command("show", request.text.strip(), "show {}", weak=True),)
     numbered = [(c, number) for c in found if c.verb not in ("check", "item") and len(c.target) < 40
                 and (number := number_in(Request.of(c.target, request.today))) is not None] if isinstance(found, tuple) else []
-    if not numbered: return None
+    if not numbered or a_page_with_a_number(found, around, request.today): return None
     known = with_fallback(lambda around: look_up(around, numbered[0][0], request.today), around)
     if not isinstance(known, Match) or not known.rank: return None if isinstance(known, Match) else known
     (command, number), lines = numbered[0], last_list(around)
@@ -258,3 +258,12 @@ def by_place(request: Request, around: Surroundings) -> Outcome:
     if (place := with_fallback(lambda around: place_of(entry, around), around)) is None:
         return decline(f"The heading that stood in line {entry[2]} of {entry[1]} is not there any more, or has another title. Nothing was done.")
     return with_fallback(lambda around: carry_out(command, place, around, request.today), around)
+
+# %% ../../nbs/reflex/edits.ipynb #9508c420
+def a_page_with_a_number(readings: Sequence[Command], around: Surroundings, today: date) -> bool:
+    "Whether one of the readings shows what is called exactly so, with a number at its end."
+    for command in readings:
+        if command.verb != "show" or not command.target[-1:].isdigit() or command.target.isdigit(): continue
+        page = with_fallback(lambda around: look_up(around, command, today), around)
+        if isinstance(page, Match) and page.kind == "one" and not page.rank: return True
+    return False

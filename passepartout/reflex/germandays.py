@@ -71,6 +71,8 @@ def by_quarters(found: re.Match) -> str:
     hour = int(found[2]) if found[2].isdigit() else _HOURS.index(found[2].lower()) + 1
     back, minutes = _QUARTERS[found[1].lower()]
     return f"{hour + back or 12}:{minutes}"
+_SHORT = Regex(r"(?<![\w.-])(?:(?-i:(Mo|Di|Mi|Do|Fr|Sa|So))\.?,?\s+(?=(?:um\s+|ab\s+|den\s+)?\d{1,2}(?:[:.]\d\d?\b|\s+uhr\b))|(mo|di|mi|do|fr|sa)\.?,?\s+(?=(?:um\s+|ab\s+)?\d{1,2}(?:[:.]\d\d)?\s+uhr\b))", re.I)
+_LONG = dict(zip("mo di mi do fr sa so".split(), "montag dienstag mittwoch donnerstag freitag samstag sonntag".split()))
 _COMPOUND = Regex(r"\b((?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)(früh|morgen|vormittag|nachmittag|abend|nacht|mittag)s?\b", re.I)       # Freitagabend
 
 # %% ../../nbs/reflex/germandays.ipynb #2e8b09d0
@@ -83,7 +85,7 @@ def as_ordinal(word: str) -> str:
 # %% ../../nbs/reflex/germandays.ipynb #30c10821
 def in_english_days(text: str) -> str | None:
     "The English words for a German day, stretch of days, time or repetition; `None` when there is a word that belongs to none."
-    english, text = [], _COMPOUND.sub(r"\1 \2", text)
+    english, text = [], _COMPOUND.sub(r"\1 \2", _SHORT.sub(lambda found: f"{_LONG[(found[1] or found[2]).lower()]} ", text))
     for word in words_of(_HALF.sub(by_quarters, text)):
         if word == "morgen" and english: word = "früh" if english[-1] not in ("until", "uhr") else word
         if word not in WORDS and not word[0].isdigit() and word != "vor": return None

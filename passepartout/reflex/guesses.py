@@ -32,6 +32,7 @@ from .spans import read_span
 from .searches import find
 from .tasklists import filtered, tasks
 from .reminders import STATEMENT, appointment, remind
+from .offers import says_only_when
 from .replies import pleasantry
 
 # %% ../../nbs/reflex/guesses.ipynb #f85dbb17
@@ -121,6 +122,8 @@ _NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|a
 _COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b|both\s+(?:on|at|to|by|for|today|tomorrow|next|this|\w+day)\b)", re.I)
 
+_TAKES_BACK = Regex(r"(?:(?:and|und|but|aber|then|dann|ok|okay|actually|rather|wait|better|instead|doch|lieber|i\s+mean|i\s+meant)[\s,.!]+)+", re.I)
+
 def dated_task(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
@@ -129,6 +132,7 @@ def dated_task(request: Request) -> str | None:
     if plain and (each := days_in_front(said, request.today) or not _TOLD_OF_ONESELF.match(said) and on_two_dates(said, request.today)): return "; ".join(f"todo: {part}" for part in each)
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
+    if (taken := _TAKES_BACK.match(said)) and says_only_when(said[taken.end():], request.today): return None             # actually the 29th
     if _COMES_LATER.search(" ".join(words)): return None
     if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
     if turned := turn_at_the_end(" ".join(words), request.today): return f"todo {turned}"
@@ -214,10 +218,12 @@ _SHORT = {"tmrw": "tomorrow", "tmr": "tomorrow", "tmrrw": "tomorrow", "2moro": "
           "appt": "appointment"}
 
 # %% ../../nbs/reflex/guesses.ipynb #b380cb0f
+_GERMAN_WORDS = frozenset("ist das die der den dem des ein eine mit und auf für nach heute morgen noch schon wann wie was wer man mal uhr".split())
+
 def _corrected(word: str) -> str:
     "The key word that `word` seems to be a misspelling of, or `word`."
     if word in _SHORT: return _SHORT[word]
-    if not 3 <= len(word) <= 14 or word in _VOCABULARY or word in _RIGHT: return word
+    if not 3 <= len(word) <= 14 or word in _VOCABULARY or word in _RIGHT or word in _GERMAN_WORDS: return word
     swapped = [k for k in _VOCABULARY if len(k) == len(word) and k[0] == word[0] and sorted(k) == sorted(word)]
     return (swapped or get_close_matches(word, _VOCABULARY, 1, 0.78) or [word])[0]
 

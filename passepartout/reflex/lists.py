@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/lists.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LEFT', 'left_on_list', 'boxes_of', 'of_single_things', 'list_spoken_of', 'on_the_list', 'lists_in', 'so_titled',
-           'one_more', 'list_goes_on', 'or_a_list', 'that_list']
+           'one_more', 'list_goes_on', 'goes_on_it', 'list_named', 'or_a_list', 'that_list']
 
 # %% ../../nbs/reflex/lists.ipynb #e99b0bf4
 import re
@@ -145,9 +145,23 @@ def list_goes_on(request: Request, around: Surroundings, exact: Callable[[str], 
     if next(iter(in_english(request.text, request.today)), None): return None
     if where is None or not re.fullmatch(r"(?:(?!\b(?:and|then|und|dann)\b)[\w' /-]){2,80}", where) or re.search(r"\b(?:to|on|onto|under)\s", found[1], re.I) or bare and not re.fullmatch(r"[^,]{1,40}(?:,[^,]{1,40})*,?\s(?:and|und|&)\s[^,]{1,40}", found[1]): return None
     items = each_item(f"add {found[1]} to {where}") or (chain_of(f"add {found[1]} to {where}") or ("", []))[1] or [f"add {found[1]} to {where}"]
-    new = [each for each in items if (call := exact(each)) and call["payload"]["tool"] in ("org-check", "org-add-headline", "org-edit-body")]
+    return goes_on_it(items, exact)
+
+def goes_on_it(items: list[str], exact: Callable[[str], dict | None]) -> dict | None:
+    "The offer of those of the `items`, sentences that put something on a list, that are `exact`; `None` where none is."
+    new = [each for each in items if (call := exact(each)) and call["payload"]["tool"] in ("org-check", "org-add-headline", "org-edit-body", "org-capture")]
     if not new: return None
     return decline(f"Did you mean “{'; '.join(new)}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it.")
+
+# %% ../../nbs/reflex/lists.ipynb #91b29a10
+_NAMED_LIST = Regex(r"((?:(?:the|my|our)\s+)?(?:[\w'-]{2,20}\s){0,2}[\w-]*list)(?:\s*:\s*|\s+(?=[^:]{1,60},))([^:;?\n\"“”]{2,200}?)[.!]*|(\w+liste)\s*:\s*([^:;?\n\"“”]{2,200}?)[.!]*", re.I)
+
+def list_named(request: Request, around: Surroundings, exact: Callable[[str], dict | None]) -> dict | None:
+    "shopping list: eggs, bread: the offer to put them on the list of that name; `None` where there is none."
+    found = _NAMED_LIST.fullmatch(request.text.strip()) if "\n" not in request.text and len(request.text) < 300 else None
+    if found is None or re.match(r"(?:add|put|make|create|start|new|clear|show)\b", found[0], re.I): return None
+    things = filter(None, re.split(r"\s*,\s*(?:(?:and|und)\s+)?|\s+(?:and|und)\s+", found[2] or found[4]))
+    return goes_on_it([f"add {thing} to {found[1] or found[3]}" for thing in things], exact)
 
 # %% ../../nbs/reflex/lists.ipynb #935e84b0
 _SHOPPING = Regex(r"shop|grocer|market|einkauf", re.I)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import date
 
 from ..lazy import Regex
-from .captures import (GERMAN_JOINTS, Request, capture_call, decline, repeated_parts, take_file, take_priority, title_and_body,
+from .captures import (ends_in_german, Request, capture_call, decline, repeated_parts, take_file, take_priority, title_and_body,
                                           with_priority, with_part, with_rest)
 from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
@@ -69,7 +69,7 @@ def has_own_day(text: str, today: date) -> bool:
     return any(read_when((*head, *words), today) for head in ((), ("on",)))
 
 # %% ../../nbs/reflex/reminders.ipynb #b7c0733a
-_HEADS = (("remind", "me", "again"), ("remind", "me"), *((verb, *rest) for verb in ("set", "add", "create", "make") for rest in (("a", "reminder"), ("reminder",))),
+_HEADS = (("remind", "me", "again"), ("remind", "me"), ("remind", "us", "both"), ("remind", "us", "all"), ("remind", "us"), *((verb, *rest) for verb in ("set", "add", "create", "make") for rest in (("a", "reminder"), ("reminder",))),
           ("new", "reminder"), ("reminder",), ("alert", "me"), ("ping", "me"), ("notify", "me"), ("nudge", "me"), ("be", "reminded"),
           ("don't", "let", "me", "forget"), ("dont", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
 
@@ -184,7 +184,7 @@ def appointment(request: Request) -> dict | None:
         return decline(f"Several days are named, and a task has one. Did you mean “{'; '.join(f'todo: {part}' for part in each)}”? Say “yes”, and I'll do it.")
     letter, text = take_priority(_I_HAVE.sub("", day_at_the_end(_KIND_BEFORE.sub("", text, count=1), request.today), count=1))
     title, file, when, repeat = repeated_parts(text, request.today)
-    if title and title.split()[-1].lower() in GERMAN_JOINTS: return None          # Zahnarzt am 24.11. 14 Uhr is German
+    if title and ends_in_german(title): return None          # Zahnarzt am 24.11. 14 Uhr is German
     if _BROKEN_OFF.search(title): return None                                       # they moved it to the | first of december at nine
     if not title or not when or not when.clock or STATEMENT.search(title) or set(words_of(title)) <= _NO_MATTER: return None
     if not repeat and set(text).isdisjoint('"“”;') and (each := each_task(text, request.today)):

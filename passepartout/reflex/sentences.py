@@ -34,7 +34,7 @@ from .files import for_journal, for_today, inbox, page_to_read, read_there, unkn
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, first_spelt, suggestion
 from .journals import journal, journal_of_today
-from .lists import left_on_list, list_goes_on, of_single_things, on_the_list, or_a_list
+from .lists import left_on_list, list_goes_on, list_named, of_single_things, on_the_list, or_a_list
 from .lookups import Surroundings, look_up, rank_of
 from .paraphrases import paraphrased
 from .passed import next_time, on_its_day
@@ -182,7 +182,8 @@ def reworded(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/sentences.ipynb #404afb3b
 def on_that_list(request: Request, around: Surroundings) -> dict | None:
     "The offer to put what is named on the list of which the sentence before was."
-    return list_goes_on(request, around, lambda text: exact_call(text, request.today, around))
+    exact = lambda text: exact_call(text, request.today, around)
+    return list_goes_on(request, around, exact) or list_named(request, around, exact)
 
 # %% ../../nbs/reflex/sentences.ipynb #b3c3c969
 THEN: tuple[Form, ...] = (*LOOKING, corrected_title, on_that_list, titled, reworded, how_many_of, alone(my_days), or_a_list, timed_anew)
