@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from .conditions import error_words
 from .limits import call_limited
 from .messages import APPROVAL_REQUIRED, EVENT, LOG, REQUEST, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict
 from .oneline import cut
@@ -26,7 +27,8 @@ UNCONCERNED = Allowed(Action.build())   # the gate's trigger says that this is n
 # %% ../nbs/12x_askgate.ipynb #e102179d
 def brief(text: Any, most: int = 500) -> str:
     "`text` in at most `most` characters; a sentence when it is empty."
-    return cut(str(text or "").strip() or "No reason was given.", most)
+    said = error_words(text) if isinstance(text, BaseException) else str(text or "")
+    return cut(said.strip() or "No reason was given.", most)
 
 # %% ../nbs/12x_askgate.ipynb #db379395
 def interpret(result: Any, action: Action, gate: str) -> Verdict:

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/conditions.html.md"""
 
 # %% auto #0
 __all__ = ['PassepartoutError', 'PipelineError', 'ProtocolError', 'LLMError', 'GateError', 'BudgetError', 'handler_bind',
-           'signal_condition', 'RestartError', 'as_condition', 'RestartFrame', 'restart_case', 'Restart',
+           'signal_condition', 'RestartError', 'error_words', 'as_condition', 'RestartFrame', 'restart_case', 'Restart',
            'compute_restarts', 'invoke_restart']
 
 # %% ../nbs/01_conditions.ipynb #c01f2fa6
@@ -182,6 +182,12 @@ def _choose(frame: "RestartFrame", error: BaseException | None) -> _Transfer | N
         raise RestartError(f"The restart {others[0].name} was offered by a block that is over or suspended, so nothing was done.") from error
     return None
 
+# %% ../nbs/01_conditions.ipynb #16cc1876
+def error_words(exception: BaseException) -> str:
+    "What an exception says. Where its own `__str__` fails, that it does."
+    try: return str(exception)
+    except Exception as fault: return f"what {type(exception).__name__} says cannot be shown: {type(fault).__name__}"
+
 # %% ../nbs/01_conditions.ipynb #d8273277
 def as_condition(exception: BaseException, message: str | None = None, **slots) -> PassepartoutError:
     """The condition for an exception that was caught: itself, or a PipelineError with `slots` and the exception as `__cause__`.
@@ -190,7 +196,7 @@ def as_condition(exception: BaseException, message: str | None = None, **slots) 
     """
     condition = exception.__dict__.get("_condition", exception)
     if not isinstance(condition, PassepartoutError):
-        condition = PipelineError(message or f"{type(exception).__name__}: {exception}", **slots)
+        condition = PipelineError(message or f"{type(exception).__name__}: {error_words(exception)}", **slots)
         condition.__cause__ = exception
         exception.__dict__["_condition"] = condition
     if "_signalled" not in exception.__dict__:

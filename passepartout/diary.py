@@ -88,6 +88,12 @@ class News(NamedTuple):
     seen: float | None
     sent: float | None
 
+    @property
+    def lines(self) -> str: return self.text.replace("\n", "\n  ")
+
+    @property
+    def signed(self) -> str: return f"[{self.job}] {self.lines}"
+
 # %% ../nbs/18b_diary.ipynb #873cdbf6
 class Pages(LateFile):
     "The file, with one transaction at a time. `path` None is in memory; `alive(owner)` says whether a process still runs."

@@ -19,7 +19,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .diary import Diary, diary_of
-from .jobs import Beat, Job, begin, run_job
+from .jobs import SPEAKS, Beat, Job, begin, run_job
 from .limits import in_thread
 from .outline.privacy import is_private
 from .schedule import LOOK, Changes, RememberedJob, concerns, due, local_zone, wait_for, zone_mark
@@ -81,6 +81,7 @@ MOST_ANSWERS = 20
 
 def carry_out(beat: Beat, said: Any) -> None:
     "Do what a worker's answer asks for. `PassepartoutError` for what is not an answer."
+    from passepartout.skillfiles.skilltalk import in_its_words
     answers = said if isinstance(said, list) else [said]
     for number, each in enumerate(answers):
         if number == MOST_ANSWERS: raise PassepartoutError(f"A worker answers with {MOST_ANSWERS} things at most; this one had {len(answers)}, and the others were left out.")
@@ -88,7 +89,10 @@ def carry_out(beat: Beat, said: Any) -> None:
         if not isinstance(each, dict) or not set(each) <= {"say", "key", "propose", "reason", "keep"}:
             raise PassepartoutError("A worker answers with None, or with say, propose and keep.")
         if each.get("say"): beat.notify(brief(each["say"], 2000), f"{beat.name}: {each['key']}" if each.get("key") else None)
-        if isinstance(each.get("propose"), dict): beat.propose(each["propose"], brief(each.get("reason") or "", 300))
+        if isinstance(each.get("propose"), dict):
+            why = str(each.get("reason") or "").strip()
+            found = beat.propose(each["propose"], in_its_words(beat.name, "wants this", why) if why else "")
+            if found is not None and found.text == SPEAKS: raise PassepartoutError(SPEAKS)
         if isinstance(each.get("keep"), dict): beat.kept = each["keep"]
 
 # %% ../nbs/19k_heartbeat.ipynb #b772bdf3

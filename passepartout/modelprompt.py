@@ -18,6 +18,7 @@ from .awareness.budget import utf8_bound
 from .awareness.measure import Composed
 from .cascade.askone import provider_order
 from .cascade.showing import Composing
+from .conditions import PassepartoutError
 from .context import awareness, log_view, turn_in
 from .limits import call_limited
 from .messages import PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, FrozenDict, Signal, pick
@@ -138,10 +139,11 @@ def so_far(agent, signal: Signal, most: int | None = None) -> str:
 DEFAULT_PROMPT = "Nothing was asked. Say briefly what you could do next."
 
 def user_prompt(agent, signal: Signal, most: int | None = None) -> str:
-    "What the model is asked for `signal`: by the triggered skill, or by the signal itself. What tools returned is told in about `most` bytes, the person's words as they are."
+    "What the model is asked for `signal`: by the triggered skill, or by the signal itself. What tools returned is told in about `most` bytes, the person's words as they are. `PassepartoutError` when that skill tried to end the program."
     skill = agent.skills.find_triggered(signal, "probabilistic")
     if skill is not None:
-        return call_limited(agent.skills.limit_s, f"the prompt of skill {skill.name}", lambda: str(skill.probabilistic(signal) or DEFAULT_PROMPT))
+        try: return call_limited(agent.skills.limit_s, f"the prompt of skill {skill.name}", lambda: str(skill.probabilistic(signal) or DEFAULT_PROMPT))
+        except (SystemExit, GeneratorExit) as error: raise PassepartoutError(f"The prompt of skill {skill.name} tried to end the program ({type(error).__name__}), so no model was asked.") from None
     payload = signal.payload
     sensor = pick(payload, "sensor")
     if sensor is TOOL_OUTPUT: then = AGAIN if seen_twice(turn_in(agent, signal), payload) else "Answer the person, or propose the next call."

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +23,9 @@ from passepartout.plist import write_plist
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
 from passepartout.storage import store
+from passepartout.storage.journalfile import TROUBLE
 from passepartout.tools import Effects, Parameter, Tool
+from passepartout.turns import unrecorded
 from passepartout.undo import undo_action
 
 ALLOW = {"default": "allow"}
@@ -266,6 +269,12 @@ async def test_an_outcome_that_could_not_be_recorded_is_called_unknown(tmp_path)
     reply = await agent.handle("go")
     assert (ran, reply.status, reply.effects) == ([1], "failed", ()) and "counts as unknown. Do not do it again" in reply
     await agent.close()
+
+
+def test_who_must_not_do_it_again_is_not_told_to_try_again():
+    for kind in TROUBLE.values():
+        told = str(unrecorded(SimpleNamespace(status="", effects=[]), SimpleNamespace(durable=True, changes=()), JournalError(kind.format(error="disk I/O error", path="/x/journal.sqlite"))))
+        assert "Do not do it again" in told and "try again" not in told and "passepartout doctor" in told, told
 
 
 async def test_an_edit_that_stands_although_the_disk_complained_is_what_undo_takes_back(tmp_path, monkeypatch):

@@ -139,6 +139,18 @@ def test_a_provider_cannot_end_the_program(error):
     assert answer == "good"
 
 
+class Mute(Exception):
+    "As of a library that puts its sentence together late, and fails at it."
+    def __str__(self): raise KeyError("detail")
+
+async def test_a_provider_whose_error_cannot_say_what_it_is_has_failed_like_any_other():
+    assert await backend_cascade_call(agent_with(raiser(Mute()), good), "hello") == "good"
+    agent = agent_with(good)
+    def selects(provider, context): raise Mute()
+    agent.model_selector = selects
+    assert "the model selector failed" in str(await backend_cascade_call(agent, "hello"))
+
+
 # Who may be asked -----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("nobody", [[], (), None, lambda context: [], lambda context: None])

@@ -7,6 +7,7 @@ import pytest
 
 from passepartout.conditions import PassepartoutError
 from passepartout.consent.approvals import PendingApproval, Unconfirmed
+from passepartout.diary import News
 from passepartout.serving import porter as room
 from passepartout.serving.gateway import GatewayFailed, Incoming
 from passepartout.serving.pairing import GatewayLinks, Linked
@@ -249,7 +250,7 @@ async def test_what_was_cut_off_for_another_account_is_told_to_nobody(porter, no
 
 
 async def test_news_are_passed_on_once_if_they_are_not_old(porter, ana, now):
-    news = lambda ident, age, private=False: Made(id=ident, at=now[0] - age, job="garden", text=f"text {ident}", private=private)
+    news = lambda ident, age, private=False: News(ident, None, now[0] - age, "garden", f"text {ident}", private, None, None)
     porter.news.found = [news(1, 43_201), news(2, 43_199), news(3, 0, True)]
     await porter.push_once()
     assert told(porter) == ["[garden] text 2", "[garden] Something private waits at your terminal: passepartout jobs news"] and porter.news.marked == [("sent", 2, 3)] and porter.news.closed == 1

@@ -158,6 +158,9 @@ def test_german_words_in_any_order_have_an_answer(text):
 
 def test_a_reason_that_advises_gets_no_second_advice():
     assert explain_failure({"tool": "org-capture", "message": "inbox.org does not fit on the disk. Free some space, then ask again."}).endswith("then ask again.")
+    for tool in ("org-agenda", "read-file", "org-find", ""):
+        told = explain_failure({"tool": tool, "message": "the system refused (too many open files)."})
+        assert told.endswith("It is not about your words: ask again once that is mended, and let passepartout doctor look.") and told.count(".") == 2, told
     assert "find …" in explain_failure({"tool": "read-file", "message": "There is no file roof.org"}) and "type help" in explain_failure({})
 
 

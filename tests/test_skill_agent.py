@@ -63,7 +63,7 @@ def test_saving_is_enough_and_a_turn_under_way_keeps_its_version(places):
         verdicts = [[r["body"]["text"] for r in agent.trace(reply.turn)[0]["records"] if r["kind"] == "verdict" and r["body"]["verdict"] == "rejected"][0] for reply in (first, second)]
         await agent.close()
         return verdicts
-    assert run_anywhere(story()) == ["first", "second"]
+    assert run_anywhere(story()) == ["The skill no refuses this: “first”", "The skill no refuses this: “second”"]
 
 
 def test_a_mandatory_page_that_cannot_be_loaded_stops_effects_and_is_told(places):

@@ -20,6 +20,14 @@ SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "hello"}, "meta"
 
 def raising(signal): raise RuntimeError("broken")
 
+class Mute(Exception):
+    "As of a library that puts its sentence together late, and fails at it."
+    def __str__(self): raise KeyError("detail")
+
+def mute(signal): raise Mute()
+
+def leaving(signal): sys.exit(3)
+
 def hanging(signal): time.sleep(5)
 
 class NeitherNor:
@@ -28,7 +36,7 @@ class NeitherNor:
 async def coroutine(signal): return True
 
 
-@pytest.mark.parametrize("trigger", [raising, lambda s: NeitherNor(), lambda: True, lambda s: s["nothing"]])
+@pytest.mark.parametrize("trigger", [raising, mute, leaving, lambda s: NeitherNor(), lambda: True, lambda s: s["nothing"]])
 @pytest.mark.parametrize("on_error", [True, False])
 def test_a_broken_trigger_counts_as_its_kind_of_skill_demands(trigger, on_error):
     assert triggered(Skill("t", trigger=trigger), SIGNAL, on_error=on_error) is on_error
@@ -136,7 +144,7 @@ def test_the_outer_limit_holds_inside_an_inner_one():
     assert time.monotonic() - begun < 30
 
 
-@pytest.mark.parametrize("augment", [raising, lambda s: None, lambda s: 5, lambda s: ["x"], lambda s: b"x", lambda: "x", coroutine])
+@pytest.mark.parametrize("augment", [raising, mute, leaving, lambda s: None, lambda s: 5, lambda s: ["x"], lambda s: b"x", lambda: "x", coroutine])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_broken_mandate_says_nothing(augment):
     assert mandate(Skill("m", system_prompt_augment=augment), SIGNAL) == ""
@@ -199,13 +207,13 @@ def test_a_skill_whose_dependency_is_missing_writes_no_prompt():
     assert registry.find_triggered(SIGNAL, "probabilistic") is None
 
 
-@pytest.mark.parametrize("prompt", [lambda s: None, lambda s: "", lambda s: 42, lambda s: b"x", raising, lambda: "x", lambda s: "\ud800"])
+@pytest.mark.parametrize("prompt", [lambda s: None, lambda s: "", lambda s: 42, lambda s: b"x", raising, mute, leaving, lambda: "x", lambda s: "\ud800"])
 async def test_a_broken_prompt_ends_in_an_answer(prompt):
     agent = Agent.bare()
     agent.skills.register(Skill("broken", trigger=lambda s: True, probabilistic=prompt))
     agent.backends.register("model", lambda prompt, system_prompt: "hello", inline=True)
     reply = await agent.handle("hi")
-    assert reply == "hello" or "Something went wrong" in reply
+    assert reply == "hello" or "Something went wrong" in reply or "tried to end the program" in reply
 
 
 async def test_a_prompt_that_hangs_is_stopped():

@@ -177,6 +177,16 @@ async def test_a_tool_that_raises_has_failed(error, how):
     assert reply == "done" and "Tool t failed" in prompt and states == ["failed"]
 
 
+class Mute(Exception):
+    "As of a library that puts its sentence together late, and fails at it."
+    def __str__(self): raise KeyError("detail")
+
+async def test_what_a_tool_did_is_on_record_also_when_its_error_cannot_say_what_it_is():
+    def body(): raise Mute()
+    reply, prompt, states = await run(body)
+    assert reply == "done" and "Tool t failed" in prompt and states == ["failed"]
+
+
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError()], ids=lambda e: type(e).__name__)
 def test_a_tool_in_a_thread_cannot_end_the_program(error):
     def body(): raise error

@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ..conditions import BudgetError, restart_case, signal_condition
+from ..conditions import BudgetError, restart_case, error_words, signal_condition
 from ..context import confide, turn_in
 from ..messages import Signal
 from .meter import is_idle, meter_for
@@ -31,13 +31,13 @@ def provider_order(agent, cascade: Any, context: Any) -> tuple[str, ...]:
     if cascade is not None or (order := getattr(agent.model_selector, "order", None)) is None: return names
     try: return tuple(name for name in order(names, context) if name in names)
     except Exception as error:
-        agent.log(f"PROBABILISTIC: the model selector could not order the providers: {error}")
+        agent.log(f"PROBABILISTIC: the model selector could not order the providers: {error_words(error)}")
         return names
 
 # %% ../../nbs/cascade/13j_askone.ipynb #3746b719
 def _select(agent, name: str, context: Any) -> str | None:
     try: chosen = agent.model_selector(name, context)
-    except Exception as error: raise BackendFailure(f"the model selector failed ({error}), so it was skipped") from error
+    except Exception as error: raise BackendFailure(f"the model selector failed ({error_words(error)}), so it was skipped") from error
     if chosen is None or isinstance(chosen, str): return chosen
     if inspect.iscoroutine(chosen): chosen.close()
     raise BackendFailure(f"the model selector returned {type(chosen).__name__}, so it was skipped")

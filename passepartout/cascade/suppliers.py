@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..awareness.budget import utf8_bound
-from ..conditions import BudgetError, PassepartoutError
+from ..conditions import BudgetError, PassepartoutError, error_words
 from ..limits import in_thread, within
 from ..frozen import is_mapping
 from .meter import Meter
@@ -134,7 +134,7 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
     except asyncio.CancelledError:
         if asyncio.current_task().cancelling(): raise
         raise BackendFailure("it cancelled itself") from None
-    except Exception as error: raise BackendFailure(str(error) or type(error).__name__) from error
+    except Exception as error: raise BackendFailure(error_words(error) or type(error).__name__) from error
     return answer_text(result, most)
 
 # %% ../../nbs/cascade/13h_suppliers.ipynb #fc7b30dc

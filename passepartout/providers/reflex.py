@@ -48,12 +48,14 @@ HINTS = {"read-file": "Files are named as they stand in your notes, for example 
          "org-find": "Try other or fewer words."}
 
 # %% ../../nbs/providers/reflex.ipynb #6ec13059
+_NOT_WORDS = "It is not about your words: ask again once that is mended, and let passepartout doctor look."
+
 def explain_failure(payload: Mapping) -> str:
     "What to tell the person about a tool that failed."
     tool = str(payload.get("tool") or "").lower()
     reason = str(payload.get("message") or payload.get("error") or payload.get("content") or "no reason was given").strip()[:4000]
     ends = "" if reason.endswith((".", "!", "?")) else "."
-    hint = ("" if re.search(r"[.!?]\s+[A-Z“]| cannot be shown: ", reason)
+    hint = ("" if re.search(r"[.!?]\s+[A-Z“]| cannot be shown: ", reason) else f" {_NOT_WORDS}" if reason.startswith("the system refused") and "no such file" not in reason
             else f" {HINTS.get(tool, 'You can ask again, or in other words; type help for what I understand.')}")
     return f"{tool or 'The tool'} could not do it: {reason}{ends}{hint}"
 

@@ -211,7 +211,7 @@ class PorterReports(PorterRecall):
         finally: diary.close()
         for each in found:
             hidden = each.private and not agent.settings.gateway_private
-            text = "Something private waits at your terminal: passepartout jobs news" if hidden else each.text
+            text = "Something private waits at your terminal: passepartout jobs news" if hidden else each.lines
             await self.say(link, f"[{each.job}] {text}")
 
 # %% ../../nbs/serving/19mb_porter.ipynb #cfd44f48

@@ -25,7 +25,9 @@ from ..tuples import NamedTuple
 
 # %% ../../nbs/storage/05b_chain.ipynb #fe13bcd9
 class JournalError(PassepartoutError):
-    "The journal could not do what was asked. `message` says what that means and what to do about it."
+    "The journal could not do what was asked. `message` says what that means and what to do about it; `cause` only what went wrong, for who gives another advice."
+    @property
+    def cause(self) -> str: return f"{self.message.partition('. ')[0].rstrip('.')}."
 
 # %% ../../nbs/storage/05b_chain.ipynb #4c7caf5f
 _dumps, _dumps_ascii = compact_json(default=str), compact_json(default=str, ascii_only=True)

@@ -113,7 +113,7 @@ class ChatReplies(ChatOutput):
 # %% ../../nbs/terminal/20a_chat.ipynb #e056a7cb
 def tell_news(chat: Any) -> None:
     "Say what background jobs have to tell, each once."
-    chat.agent.tell_news(lambda each: chat.say(f"[{each.job}] {each.text}", "cyan"))
+    chat.agent.tell_news(lambda each: chat.say(each.signed, "cyan"))
 
 # %% ../../nbs/terminal/20a_chat.ipynb #bbb13840
 def without_those_waiting(read: Any) -> str:

@@ -85,7 +85,7 @@ def jobs_news(everything: Annotated[bool, typer.Option("--all", help="Also what 
         found = diary.news(unseen=not everything)
         if json_: as_json({"news": [each._asdict() for each in found]})
         else:
-            for each in found: tell(f"{datetime.fromtimestamp(each.at):%Y-%m-%d %H:%M}  {each.job}: {each.text}")
+            for each in found: tell(f"{datetime.fromtimestamp(each.at):%Y-%m-%d %H:%M}  {each.job}: {each.lines}")
             if not found: tell("There is nothing new." if not everything else "Nothing was told yet.")
         sys.stdout.flush()
         if found: diary.mark("seen", *[each.id for each in found])
@@ -114,9 +114,9 @@ def jobs_run(name: Annotated[str, typer.Argument(help="Which job.")] = "",
         finally: heart.diary.close()
         asks = [each for each in agent.pending(source="cli") if each.id not in before]
         if states.get(name) == "busy": fail(f"{name} is running already, in another process. Wait for it: passepartout jobs shows how far it is.", 1, json_)
-        if standing is not None and standing.state != "done": fail(f"{name} {standing.state}: {standing.why}.", 1, json_)
+        if standing is not None and standing.state != "done": fail(f"{name} {standing.state}: {standing.why.rstrip('.')}.", 1, json_)
         told: list[str] = []
-        heard = agent.tell_news(lambda each: (told.append if json_ else tell)(f"[{each.job}] {each.text}"))
+        heard = agent.tell_news(lambda each: (told.append if json_ else tell)(each.signed))
         if not json_ and not heard and not asks:
             tell(f"{', '.join(states) or 'Nothing was due'}: nothing to tell.".replace("due: nothing to tell.", "due."))
         finish(Reply("\n".join(told) if json_ else "", "requires-approval" if asks else "answered", "", tuple(asks)), json_, memex)

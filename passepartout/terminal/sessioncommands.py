@@ -67,7 +67,8 @@ def transcript(journal: Any, session: str, private: bool = False, tag: str = "")
         said = {record["kind"]: (record["body"] or {}).get("text") for record in turn["records"] if record["kind"] in ("turn", "answer")}
         yield from ("", f"* {write_stamp(datetime.fromtimestamp(turn['at']), active=False)} {plain_words(said.get('turn') or '')}".rstrip(),
                     ":PROPERTIES:", f":TURN: {plain_words(turn['turn'], 100)}", ":END:")
-        yield from quoted(said.get("turn") or "(This text was erased.)")
+        by_job = any(record["kind"] == "turn" and (record["body"] or {}).get("sensor") == "worker" for record in turn["records"])
+        yield from quoted(said.get("turn") or ("(A background job began this.)" if by_job else "(This text was erased.)"))
         if said.get("answer"): yield from ("", "Answer:", *quoted(said["answer"]))
     if left_out: yield from ("", f"# {left_out} private turn{'s were' if left_out > 1 else ' was'} left out; --private puts them in.")
 

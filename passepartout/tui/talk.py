@@ -148,7 +148,7 @@ class Poller:
         waiting, turns, logs = self.agent.pending(None, "cli"), self.agent.trace(session=self.session, limit=self.most), self.agent.logs(200)
         self.most = 3                                            # the first time, what was said before; then, what is new
         self.found(True)
-        self.agent.tell_news(lambda each: self.events("line", Line("*", "", f"[{each.job}] {each.text}", "cyan")))
+        self.agent.tell_news(lambda each: self.events("line", Line("*", "", each.signed, "cyan")))
         for kind, value in (("waiting", waiting), ("turns", turns), ("logs", logs)): self.events(kind, value)
 
     def look_for_notes(self) -> None:
