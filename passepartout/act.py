@@ -96,7 +96,7 @@ async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable
     try: await agent.end_effect(signal, effect, "committed", **(result.outcome if isinstance(result, ToolResult) else {}))
     except JournalError as error:
         raise ToolError("It was done, but the record of its outcome could not be written, so it counts as unknown. Do not do it "
-                        f"again, but look whether it was done. The reason: {error.cause} When that is mended, passepartout doctor tells what is unknown.") from error
+                        f"again. What went wrong: {error.cause} Once that is mended, passepartout doctor tells what is unknown.") from error
     return result
 
 # %% ../nbs/17_act.ipynb #1dee57b2

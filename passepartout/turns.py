@@ -236,7 +236,7 @@ def unrecorded(turn: Turn, batch: Any, error: JournalError) -> JournalError:
     gone = {args[0] for _, _, args in batch.changes}
     turn.status, turn.effects = "failed", [effect for effect in turn.effects if effect not in gone]
     return JournalError("Something was done, but the record of its outcome could not be written, so it counts as unknown. Do not do it "
-                        f"again, but look whether it was done. The reason: {error.cause} When that is mended, passepartout doctor tells what is unknown.")
+                        f"again. What went wrong: {error.cause} Once that is mended, passepartout doctor tells what is unknown.")
 
 # %% ../nbs/17a_turns.ipynb #4e331bc6
 class TurnRecords(Opening):
