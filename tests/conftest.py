@@ -57,13 +57,14 @@ def thinned(values, every):
 
 
 MANY, EACH = 2, 12
-PLAYED, ONE_IN = {"test_first_hour", "test_first_day", "test_wishes", "test_reflex_turns", "test_sentences"}, 5          # hundreds of conversations with the embedded engine, an agent for each
+PLAYED, ONE_IN = {"test_first_hour", "test_first_day", "test_first_use", "test_wishes", "test_reflex_turns", "test_sentences", "test_walked", "test_obsidian"}, 5          # hundreds of conversations with the embedded engine, an agent for each
 
 
 @pytest.hookimpl(specname="pytest_collection_modifyitems", tryfirst=True)
 def pytest_thin_out(items):
     """Of a family of more than `MANY` tests that is not `thinned`, one in `EACH` is for every run and the others are slow ones, so that what is left takes less than two minutes.
-    Of the conversations in `PLAYED` one in `ONE_IN` is. Notebooks are no family.
+    Of the conversations in `PLAYED` one in `ONE_IN` is, and of their families one in `ONE_IN` has one: two of them that break alone are rare, since all go through the same grammar, and CI runs them all.
+    Notebooks are no family.
 
     Which ones their names decide: the same in every process and in every run, and of a table of all pairs some in each row and column."""
     families = collections.defaultdict(list)
@@ -75,10 +76,13 @@ def pytest_thin_out(items):
             for item in others:
                 if lottery(item) % EACH: item.add_marker(pytest.mark.slow)
     for item in items:
-        if item.path.stem in PLAYED and not hasattr(item, "callspec") and lottery(item) % ONE_IN: item.add_marker(pytest.mark.slow)
+        if item.path.stem in PLAYED and drawn(item.nodeid.partition("[")[0]) % ONE_IN: item.add_marker(pytest.mark.slow)
 
 
-def lottery(item) -> int: return zlib.crc32(item.nodeid.encode())
+def drawn(name: str) -> int: return zlib.crc32(name.encode())
+
+
+def lottery(item) -> int: return drawn(item.nodeid)
 
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)

@@ -700,10 +700,11 @@ def test_a_placeholder_in_an_answer_is_explained(home):
 
 def test_a_file_that_cannot_be_read_is_not_told_as_the_output(capsys, monkeypatch, tmp_path):
     from passepartout.cli import explained
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))          # `TMPDIR` is read once, before any test
     assert explained(OSError(errno.EIO, "Input/output error", "/notes/house.org")) == 1
     told = capsys.readouterr().err
     assert "/notes/house.org" in told and "output could not" not in told
+    assert len([*tmp_path.glob("passepartout-error-*.txt")]) == 1          # and not among the files of everybody
 
 
 def test_a_sandbox_that_cannot_even_be_tried_is_a_finding(capsys, monkeypatch):

@@ -539,3 +539,11 @@ def test_imports_of_their_own_and_exported_ones_are_fine(pair):
 
 def test_an_unknown_verb_is_answered_with_the_known_ones(pair):
     assert "build" in pair.refuses("what")
+
+
+def test_a_process_that_has_practised_can_be_forked_and_has_the_home_it_had(tmp_path):
+    "A thread would be missing in each fork, and a page that is forked would look for settings where the sample agent had its own."
+    code = "import os, sys, threading; sys.path.append(sys.argv[1]); import run_notebook; before = dict(os.environ); run_notebook.practise(); print(threading.active_count(), dict(os.environ) == before, os.listdir(os.environ['HOME']))"
+    env = {**{name: value for name, value in os.environ.items() if not name.startswith("XDG_")}, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    done = subprocess.run([sys.executable, "-c", code, str(Path(__file__).parents[1] / "tools")], env=env, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "1 True []\n", done.stderr
