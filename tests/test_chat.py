@@ -475,3 +475,23 @@ def test_a_locale_without_its_letters_costs_a_line_its_place_in_the_history_and_
     code = "from passepartout.terminal.lineediting import remember_lines; remember = remember_lines(None); remember('note: f\u00fcr Ana'); remember('hello'); print('went on')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     assert done.stdout == "went on\n", done.stderr
+
+
+@pytest.mark.parametrize("number", [3, 2000])
+def test_lines_that_wait_are_read_whatever_number_their_terminal_has_and_one_that_is_gone_is_the_end(number):
+    "`select` knows no number above 1,023, and where the window was closed reading is an error."
+    import fcntl
+    import resource
+    from passepartout.terminal.lineediting import LinesAhead
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= number: pytest.skip("no descriptor has such a number here")
+    ours, theirs = pty.openpty()
+    ahead = LinesAhead(fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, number))
+    os.close(theirs)
+    os.write(ours, b"note: one\nnote: two\n")
+    ahead.take_in()
+    assert list(ahead.lines) == ["note: one", "note: two"] and ahead.forget() == 2
+    os.close(ours)
+    ahead.take_in()
+    assert list(ahead.lines) == [None]
+    with pytest.raises(EOFError): ahead.shown("> ")
+    os.close(ahead.fd)

@@ -127,10 +127,13 @@ class LinesAhead:
 
     def take_in(self) -> None:
         "Read all that waits by now, and what follows without a pause. A line that is not complete is `begun`."
-        from select import select
-        wait, size = 0.0, 0
-        while size < MOST_AHEAD and select([self.fd], [], [], wait)[0]:
-            if not (data := os.read(self.fd, 65_536)): return self.lines.append(None)
+        from select import POLLIN, poll
+        waiting, wait, size = poll(), 0.0, 0
+        waiting.register(self.fd, POLLIN)
+        while size < MOST_AHEAD and waiting.poll(wait * 1000):
+            try: data = os.read(self.fd, 65_536)
+            except OSError: data = b""                               # the terminal is gone
+            if not data: return self.lines.append(None)
             *whole, self.begun = re.split(rb"\r\n?|\n", self.begun + data)
             self.lines.extend(map(self.as_text, whole))
             wait, size = PATIENCE, size + len(data)
