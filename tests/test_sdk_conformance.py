@@ -265,7 +265,7 @@ async def test_gemini_requests_and_answers(form, streamed):
 @pytest.mark.parametrize("reason", [r.name for r in G.FinishReason if r.name not in ("STOP", "FINISH_REASON_UNSPECIFIED")])
 async def test_gemini_answers_that_are_none(reason, streamed):
     failure = await failing(gemini_answer(TEXT[:9], False, streamed, reason), dialect=Gemini(), model="gemini-x", stream=streamed)
-    assert ("cut off" if reason == "MAX_TOKENS" else "broke off" if streamed and reason in _STOPS else "no answer" if reason in _STOPS else "refused") in str(failure)
+    assert ("cut off" if reason == "MAX_TOKENS" else "broke off" if streamed and reason in _STOPS else "does not say that its answer is complete" if reason in _STOPS else "refused") in str(failure)
 
 
 @pytest.mark.parametrize("streamed", [True, False])

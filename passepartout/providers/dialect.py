@@ -192,7 +192,7 @@ def answer_of(heard: Heard, streamed: bool) -> str:
     "The text of a complete answer. `BackendFailure` for one that was cut off, refused, empty, doubled, or never ended."
     if heard.stop is None:
         if not heard.size: raise BackendFailure("it sent no answer", why="it sent no answer")
-        raise BackendFailure("its answer broke off in the middle" if streamed else "it does not say that its answer is complete (finish_reason)",
+        raise BackendFailure("its answer broke off in the middle" if streamed else "it does not say that its answer is complete",
                              why="its answer broke off")
     if heard.stop == "length":
         raise BackendFailure("its answer was cut off at the longest that is allowed. Raise answer_tokens, or take a model that says less",
