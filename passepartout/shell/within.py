@@ -181,6 +181,7 @@ def loose_texts(text: str, known: Mapping[str, str | None]) -> list[str]:
         if node.type in _TEXTS and (told or last):
             if told != "compared" or matched or last or not {"$", "`"}.isdisjoint(_text(node)): found.append(plain_word(_text(node), known))
             if node.type == "concatenation": continue
+        if not node.child_count: continue                       # a sign, which tells nobody anything
         inside = "" if node.type in _COMMANDS else "compared" if node.type in _COMPARED else "expanded" if node.type in _OF_THE_SHELL else told
         todo += [(each, "expanded" if each.type == "variable_assignment" else inside) for each in node.children]
         found += _told(node, known)
@@ -305,6 +306,7 @@ def _commands_within(text: str, known: Mapping[str, str | None]) -> list[list[st
     except Impure: return []
     while todo:
         if (node := todo.pop()) is None: found.append([")"]); continue
+        if not node.child_count: continue                       # a sign or a word, which is read with its command
         todo += reversed(node.children)
         words = words_of(node.children, known) if node.type == "command" else []
         if node.type == "file_redirect": words = _writes(node, known)
