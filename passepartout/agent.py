@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Coroutine, Self
 
 from .conversation import Inspection
-from .fitting import (follow_skills, gates_or_nothing, install_providers, install_skills, install_tools, report_rules,
+from .fitting import (follow_skills, gates_or_nothing, install_providers, install_servers, install_skills, install_tools, report_rules,
                                   preload, try_sandbox)
 from .health import sandbox_findings
 from .journal import Journal
@@ -50,6 +50,7 @@ class Ending(Inspection):
     skillwatch: Any = None             # what notices that a page was saved
     looked: Any = None                 # what is known of keys in files
     http: Any = None                   # the connections to servers of models; None: no provider needs any
+    servers: Any = None                # the servers of tools; None: the person has named none
 
     async def close(self) -> None:
         "Stop what runs in the background, save memory, close the journal. Closing twice does nothing."
@@ -79,6 +80,7 @@ class Ending(Inspection):
         if self.skillwatch is not None: self.skillwatch.close()
         if self.book is not None: self.book.close()
         if self.looked is not None: self.looked.close()
+        if self.servers is not None: self.servers.close()
         for root in self.roots: root.close()
 
 # %% ../nbs/19_agent.ipynb #96843360
@@ -109,6 +111,7 @@ class Agent(Ending):
             self.upkeep.follow()
             self.meaning.follow()
         follow_skills(self)
+        if self.servers is not None and self.servers.used_by(self): self.servers.start()
         preload(meaning=self.upkeep is not None)
         read_ahead(self)
 
@@ -135,6 +138,7 @@ def fit_out(agent: Agent, where: Any = None) -> None:
     gates_or_nothing(agent)
     install_index(agent, where)
     install_tools(agent)
+    install_servers(agent)
     report_rules(agent)
     install_skills(agent)
     install_providers(agent)

@@ -7,8 +7,9 @@ Docs: https://example.org/passepartout/fitting.html.md"""
 # %% auto #0
 __all__ = ['command_reader', 'own_permissions', 'mandatory_gates', 'install_gates', 'gates_or_nothing', 'report_rules',
            'install_tools', 'memex_tools', 'inbox_of', 'new_file_text', 'files_with_id', 'all_paths', 'dates_done',
-           'keyless', 'looked_before', 'install_shell', 'try_sandbox', 'install_skills', 'follow_skills',
-           'surroundings', 'exact_form', 'install_providers', 'install_script', 'install_models', 'preload']
+           'keyless', 'looked_before', 'install_servers', 'install_shell', 'try_sandbox', 'install_skills',
+           'follow_skills', 'surroundings', 'exact_form', 'install_providers', 'install_script', 'install_models',
+           'preload']
 
 # %% ../nbs/18f_fitting.ipynb #dcf2cca9
 import os
@@ -24,7 +25,7 @@ from .conditions import PassepartoutError
 from .context import confidential
 from .health import Finding, rule_findings
 from .messages import Signal
-from .opening import own_places, wants_models
+from .opening import listed_servers, own_places, wants_models
 from .undo import undo_tool
 from .verify import Manifest
 
@@ -201,6 +202,19 @@ def looked_before(agent: Any) -> Any:
     from passepartout.toolbelt.keyless import KeylessBook, KeylessTexts
     path = agent.upkeep and agent.upkeep.index.path
     return KeylessTexts(partial(keyless, agent), KeylessBook(path.with_name("keyless.sqlite"), VERSION) if path else None)
+
+# %% ../nbs/18f_fitting.ipynb #531811ca
+def install_servers(agent: Any, environ: Mapping[str, str] = os.environ) -> None:
+    "Have the servers of tools at hand that the person has written down. What is wrong with the list is a finding."
+    servers, problems = listed_servers(agent.settings, environ)
+    agent.problems += [Finding(each, "The tools behind it are not there.", "Correct it, and see: passepartout servers") for each in problems]
+    if not servers: return
+    if find_spec("mcp") is None:
+        agent.problems.append(Finding("mcp.json names servers of tools, and the package that speaks with them is not installed.", "Their tools are not there.", "pip install 'passepartout[mcp]'"))
+        return
+    from passepartout.toolbelt.serverlink import ToolServers
+    settings = agent.settings
+    agent.servers = ToolServers(servers, [root.path for root in agent.roots], own_places(settings), settings.cache_dir / "passepartout" / "servers", lambda text: agent.log(text, private=True))
 
 # %% ../nbs/18f_fitting.ipynb #b5af61d9
 def install_shell(agent: Any) -> None:

@@ -119,6 +119,7 @@ async def too_deep(agent, current: Signal, last: Signal | None) -> None:
 async def run_loop(agent, current: Signal | None) -> Signal | None:
     "The loop itself, within an open turn."
     last = None
+    if current is not None and (servers := getattr(agent, "servers", None)) is not None: await servers.ready_for(agent, current)
     while current is not None:
         if current.depth > agent.settings.max_depth:
             await too_deep(agent, current, last)

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/opening.html.md"""
 
 # %% auto #0
 __all__ = ['own_places', 'linked_from', 'no_folder', 'open_roots', 'open_journal', 'wants_models', 'open_keyring', 'open_vault',
-           'keys_wanted', 'known_secrets', 'install_index', 'settle_orphan', 'halves', 'half_undone', 'CutOff',
-           'refuse_second_answer', 'settle_request', 'cut_off_plans', 'withdraw_unused_approvals', 'recover']
+           'keys_wanted', 'listed_servers', 'known_secrets', 'install_index', 'settle_orphan', 'halves', 'half_undone',
+           'CutOff', 'refuse_second_answer', 'settle_request', 'cut_off_plans', 'withdraw_unused_approvals', 'recover']
 
 # %% ../nbs/18e_opening.ipynb #3d42dfef
 import os
@@ -28,7 +28,7 @@ from .journal import Journal, JournalError
 from .storage.journalfile import is_alive, lock_of, private_folder
 from .messages import PERSON
 from .confinement.roots import PathRefused, Root
-from .settings import Settings, own_keys
+from .settings import Settings, home_dir, own_keys
 from .tuples import NamedTuple
 from .undo import UNDO, standing
 
@@ -114,6 +114,7 @@ def open_vault(agent: Any, environ: Mapping[str, str] = os.environ) -> None:
     open_keyring(agent, environ)
     journal, keys = agent.journal, keys_wanted(agent.settings, environ)
     found = known_secrets(agent.settings, environ, [name for name, _, _ in (key.partition("@") for key in keys)])
+    found += [secret for server in listed_servers(agent.settings, environ)[0] for secret in server.secrets]
     if journal.path is not None and (key := read_key(journal.path.with_suffix(".key"))): found.append(Secret("journal-key", key))
     agent.vault = Vault(found, [*agent.settings.bound_secrets, *keys])
     agent.log.redact, journal.scanner = agent.vault.scanner.redact, agent.vault.scanner
@@ -124,6 +125,13 @@ def keys_wanted(settings: Settings, environ: Mapping[str, str]) -> list[str]:
     if not wants_models(settings): return []
     from passepartout.providers.catalogue import key_bindings
     return key_bindings(settings, environ)
+
+# %% ../nbs/18e_opening.ipynb #c34abc09
+def listed_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[list, list[str]]:
+    "The servers of tools that the person has written down, and what is wrong with that."
+    if not os.path.lexists(path := settings.config_dir / "passepartout" / "mcp.json"): return [], []
+    from passepartout.toolbelt.serverlist import read_servers
+    return read_servers(path, {**environ, **settings.secrets}, home_dir(environ))
 
 # %% ../nbs/18e_opening.ipynb #8eb7f6bd
 def known_secrets(settings: Settings, environ: Mapping[str, str], wanted: list[str]) -> list:

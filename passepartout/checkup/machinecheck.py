@@ -22,7 +22,7 @@ from ..indexing.watch import can_watch
 
 # %% ../../nbs/checkup/19bf_machinecheck.ipynb #8c1b0079
 EXTRAS = {"watch": ("watchfiles", "notes are read as soon as they change"), "semantic": ("wordllama", "search goes by meaning as well"), "prices": ("genai_prices", "what a question costs is known for most models"), "tui": ("textual", "there is a window: passepartout tui"),
-          "keyring": ("keyring", "keys of providers can lie in the keyring of the desktop"), "gguf": ("xllamacpp", "a model in a file can run without a server"), "otel": ("opentelemetry.sdk", "turns can be collected as spans"), "tokens": ("bpe_openai", "contexts for models of OpenAI are counted in their own tokens")}
+          "keyring": ("keyring", "keys of providers can lie in the keyring of the desktop"), "gguf": ("xllamacpp", "a model in a file can run without a server"), "otel": ("opentelemetry.sdk", "turns can be collected as spans"), "mcp": ("mcp", "servers of tools can be asked: passepartout servers"), "tokens": ("bpe_openai", "contexts for models of OpenAI are counted in their own tokens")}
 
 # %% ../../nbs/checkup/19bf_machinecheck.ipynb #02624d3b
 def there(module: str) -> bool:
