@@ -16,6 +16,7 @@ from passepartout.plans.planrun import Run
 from passepartout.plans.planvalues import PlanStopped
 from passepartout.plans.planturns import execute_plan
 from passepartout.plans.plantext import plan_text
+from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.tools import Parameter, Tool, ToolRegistry, ToolResult
 
 QUIET = settings(derandomize=True, max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
@@ -320,6 +321,7 @@ async def test_our_own_tools_declare_just_the_fields_that_they_return(tmp_path):
     declared = {tool.name: tool.returns[0] if isinstance(tool.returns, tuple) else tool.returns for tool in agent.tools if tool.returns is not None and tool.name not in ("find", "send")}
     assert declared.keys() == {*calls, "web-fetch"}
     signal = agent.in_turn(Signal(payload={"sensor": "user-input", "text": "look at lunch, run: ls"}, meta={"source": "cli", "session": "main"}, label=PERSON))
+    if not find_bubblewrap().works: del calls["shell"]          # every command asks then
     for name, args in calls.items():
         permit, judgement = clear(agent, Action.of({"type": "request", "target": "tool", "payload": {"action": "call", "tool": name, "args": args, "explanation": "Look at what is there about the lunch"}}), signal)
         assert permit is not None, judgement.verdict
