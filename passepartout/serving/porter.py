@@ -276,16 +276,19 @@ class Porter(PorterAdmission):
                     failures = 0
                 except Exception as error:
                     failures += 1
-                    known = (error if isinstance(error, GatewayFailed)
-                             else GatewayFailed(f"It failed in a way that nobody foresaw ({brief(error)})."))
-                    wait = known.wait
-                    if wait is None: wait = 600.0 if known.final else min(60.0, 2.0 ** min(failures, 6))
-                    if failures in (1, 10) or known.final: self.log(f"GATEWAY: {self.name}: {known.message}")
-                    await asyncio.sleep(min(max(wait, 1.0), 3600.0))
+                    await asyncio.sleep(self.after_failure(error, failures))
         finally:
             for task in (pushing, *self.busy): task.cancel()
             await asyncio.gather(pushing, *self.busy, return_exceptions=True)
             await self.gateway.close()
+
+    def after_failure(self, error: Exception, failures: int) -> float:
+        "Log that the service failed, for so many times in a row now, when that is worth a line; how many seconds to wait before it is tried again."
+        known = error if isinstance(error, GatewayFailed) else GatewayFailed(f"It failed in a way that nobody foresaw ({brief(error)}).")
+        if failures in (1, 10) or known.final: self.log(f"GATEWAY: {self.name}: {known.message}")
+        wait = known.wait
+        if wait is None: wait = 600.0 if known.final else min(60.0, 2.0 ** min(failures, 6))
+        return min(max(wait, 1.0), 3600.0)
 
     async def once(self) -> None:
         "Receive once, and begin what came."
