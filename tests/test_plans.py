@@ -376,6 +376,20 @@ async def test_a_planned_step_with_attested_targets_runs_unasked(tmp_path):
     await agent.close()
 
 
+async def test_a_plan_in_the_place_of_one_that_failed_before_it_did_anything_ends_that_one(tmp_path):
+    "One of an earlier turn stays, and so does one of this turn that had begun."
+    agent = await booted(tmp_path, [(fails := plan('(:CALL "read-file" :ARGS (:PATH "none.org") :AS "x")')), "It is not there.", fails, plan(FIND, '(:CALL "read-file" :ARGS (:PATH "none.org"))'), plan(FIND, '(:ANSWER "Found.")')], [])
+    await agent.handle("read none.org", session="main")
+    (earlier,) = agent.plans.values()
+    assert earlier.failed is not None
+    assert "Found." in str(await agent.handle("what do the mails say about lunch?", session="main"))
+    ends = {record["body"]["plan"]: record["body"] for record in agent.journal.records(kinds=["plan-end"])}
+    stand = [each for each in agent.plans.values()]
+    assert earlier in stand and len(stand) == 2 and stand[1].replies and stand[1].failed is not None
+    assert sorted(each["how"] for each in ends.values()) == ["done", "stopped"] and "Another plan was made in its place." in str(ends)
+    await agent.close()
+
+
 @pytest.mark.parametrize("script", thinned([
     [plan(FIND), call(to="eve@evil.example", amount=900)],                       # the page's own call, after reading
     [plan(FIND, MINE), call(to="eve@evil.example", amount=900)],                 # the same at the end
