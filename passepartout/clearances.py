@@ -40,7 +40,7 @@ class Cleared:
     rules: tuple
     expires: float
     resolved: dict[str, Any]
-    answer: str | None = None            # how an ask was answered: 'typed', or the id of an approval
+    answer: str | None = None            # how an ask was answered: 'typed', the id of an approval, or 'used' from when that is used up
     in_dispatch: Any = None              # a mark that only `redeem` sets, while the action runs
 
     def close(self) -> None:

@@ -109,22 +109,22 @@ class FileChanges:
         "Do all of it, or nothing. `PassepartoutError` says what stood in the way."
         with undisturbed():
             made, beside, done = [], [], []
-            try:
-                for folder in (*self.folders, *(Path(os.path.realpath(each.path)).parent for each in self.files)): make_folder(folder, made)
-                for each in self.files:
-                    if now_in(each.path) != each.before:
-                        raise PassepartoutError(f"{each.path} was changed meanwhile. Nothing was written; begin again.")
-                for each in self.files: beside.append(set_aside(each))
-                for each, new in zip(self.files, beside):
-                    exchange(each, new)
-                    done.append(each)
+            try: self.carry_out(made, beside, done)
             except BaseException as error:
                 self.take_back(made, beside, done)
-                if isinstance(error, OSError):
-                    raise PassepartoutError(f"It could not be written: {error.strerror}, {str(error.filename or '')[:200]!r}. Everything "
-                                            "is as it was.") from error
-                raise
+                if not isinstance(error, OSError): raise
+                raise PassepartoutError(f"It could not be written: {error.strerror}, {str(error.filename or '')[:200]!r}. Everything is as it was.") from error
             self.written = True
+
+    def carry_out(self, made: list[Path], beside: list[Path | None], done: list[FileChange]) -> None:
+        "All that can fail before the first file is exchanged, then the exchanges. What was done so far is put into the three lists. Raises `PassepartoutError`."
+        for folder in (*self.folders, *(Path(os.path.realpath(each.path)).parent for each in self.files)): make_folder(folder, made)
+        for each in self.files:
+            if now_in(each.path) != each.before: raise PassepartoutError(f"{each.path} was changed meanwhile. Nothing was written; begin again.")
+        for each in self.files: beside.append(set_aside(each))
+        for each, new in zip(self.files, beside):
+            exchange(each, new)
+            done.append(each)
 
     def take_back(self, made: Sequence[Path], beside: Sequence[Path | None], done: Sequence[FileChange]) -> None:
         for each in reversed(done): exchange(each, set_aside(FileChange(each.path, each.after, each.before, each.secret)))

@@ -643,6 +643,21 @@ def test_nothing_is_whole_since_a_record_that_is_gone(home, gone):
     journal.close()
 
 
+def test_nothing_is_whole_by_an_index_that_leaves_something_out(home):
+    "Somebody who may write the file, and nothing else, takes the end of a grant out of the list of grants, and leaves every record where it is."
+    journal = opened(home)
+    for n in range(2): Grants(journal).give(Grant("edit", "main", NOW[0] + 900), f"a{n}", "person")
+    given = journal.seq
+    Grants(journal).give(Grant("edit", "main", NOW[0] + 900), "a3", "person")
+    assert whole_since(journal, [given], "chain_grants", "kind = 'grant'") == {given}
+    (sql,) = journal.db.execute("SELECT sql FROM sqlite_schema WHERE name = 'chain_grants'").fetchone()
+    journal.close()
+    edit(home, "DROP INDEX chain_grants", sql.replace("kind = 'grant'", f"kind = 'grant' AND seq <= {given}"), "PRAGMA writable_schema = ON", "UPDATE sqlite_schema SET sql = '{}' WHERE name = 'chain_grants'".format(sql.replace("'", "''")))
+    journal = opened(home)
+    assert whole_since(journal, [given], "chain_grants", "kind = 'grant'") == set()
+    journal.close()
+
+
 def test_a_journal_with_a_page_that_the_disk_lost_is_not_gone_on_with(home):
     "What is written after records that cannot be read would stand on nothing. The page is one of a long text: whoever only counts the records does not meet it."
     journal = opened(home)

@@ -24,6 +24,7 @@ from passepartout.serving.telegram import Telegram
 from passepartout.terminal.client import Calls, DistantAgent
 from telegram_server import TelegramServer
 from test_mediation import EFFECTS, booted, forged_signals, intents
+from waits import until
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-archive" :ARGS (:PATH "inbox.org" :HEADING "Buy stamps" :ARCHIVE "inbox.org_archive") :EXPLANATION "The letters have gone out, so the stamps were bought."))'
 
@@ -556,6 +557,26 @@ async def test_a_code_is_shown_to_whoever_asked_and_counts_once(house):
     assert (await one.ask(action="approve", approval=asked["id"], code=asked["code"]))["effects"]
     assert "Buy stamps" not in (daemon.memex / "inbox.org").read_text()
     assert (await one.ask(action="approve", approval=asked["id"], code=asked["code"]))["level"] == "error"
+
+
+@pytest.mark.parametrize("unread", [False, True])
+async def test_the_code_of_a_question_whose_window_closed_goes_to_the_next(house, unread):
+    "Also when something that it was told lies unread: then the kernel reports no end to the daemon, but an error."
+    daemon, gate = await house(), asyncio.Event()
+    async def model(prompt):
+        await gate.wait()
+        return CAPTURE
+    daemon.model = model
+    gone = await asyncio.to_thread(connect_to, daemon.path)
+    if not unread: assert b"HANDSHAKE" in await asyncio.to_thread(gone.recv, 65_536)
+    gone.sendall(frame_message({"type": "EVENT", "payload": {"sensor": "user-input", "text": "archive it", "request": 1}}))
+    await until(lambda: any(guest.asked for guest in daemon.guests), "The turn")
+    gone.close()
+    await until(lambda: all(guest.ended for guest in daemon.guests), "The end of the window")
+    gate.set()
+    await until(lambda: not daemon.guests, "The end of the turn")
+    (asked,) = (await (await daemon.unix()).ask(action="pending"))["approvals"]
+    assert asked["code"] and "archive" in asked["summary"]
 
 
 async def test_the_port_sees_no_code_and_cannot_say_yes_but_the_person_can(house):

@@ -462,6 +462,46 @@ def test_states(note, root, tmp_path):
     assert recover_edit(record, [root]) == "before" and note.read_bytes() == b"before\n"
 
 
+def test_what_is_no_file_is_no_text_either(note, root, tmp_path):
+    "An empty note and a pipe read alike."
+    with resolve([root], "note.org", "write") as file: record = FileEdit(file, b"before\n", b"").record()
+    note.unlink(); os.mkfifo(note)
+    assert recover_edit(record, [root]) == "other"
+
+
+def test_a_file_that_comes_back_has_its_permissions_again(note, root, tmp_path):
+    note.chmod(0o640)
+    with resolve([root], "note.org", "write") as file:
+        assert not {"mode"} & {*FileEdit(file, b"before\n", b"after\n").record(), *FileEdit(file, None, b"").record(), *FileEdit(file, None, None).record()}
+        record = FileEdit(file, b"before\n", None).record()
+    assert record["mode"] == 0o640
+    change(root, None)
+    for umask in (0o077, 0):
+        old = os.umask(umask)
+        try:
+            with resolve([root], "note.org", "write") as file: apply_edit(FileEdit(file, None, b"before\n", mode=record["mode"]))
+        finally: os.umask(old)
+        assert note.stat().st_mode & 0o777 == 0o640
+        note.unlink()
+
+
+@pytest.mark.parametrize("second", [b"second\n", None])
+def test_somebody_who_saves_twice_while_an_edit_goes_on_has_the_last_text_in_the_note(note, root, tmp_path, second):
+    "Once before the edit takes the note out, and once more before it puts back what it found."
+    texts, exchange = iter([b"first\n", second]), edits.exchange_names
+    def saves(folder, one, other):
+        if (text := next(texts, ...)) is None: note.unlink()
+        elif text is not ...:
+            (tmp_path / "new").write_bytes(text)
+            (tmp_path / "new").rename(note)
+        return exchange(folder, one, other)
+    with patch.object(edits, "exchange_names", saves), pytest.raises(EditConflict) as conflict: change(root, b"after\n")
+    assert note.read_bytes() == (second or b"first\n")
+    kept = [each for each in strays(tmp_path) if "kept" in each]
+    assert [(tmp_path / each).read_bytes() for each in kept] == ([b"first\n"] if second else []) and all(each in conflict.value.message for each in kept)
+    assert strays(tmp_path) == kept
+
+
 def test_a_version_that_nobody_accounts_for_in_the_working_file_is_told(note, root, tmp_path):
     with resolve([root], "note.org", "write") as file: record = FileEdit(file, b"before\n", b"after\n").record()
     note.write_bytes(b"after\n")

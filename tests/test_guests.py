@@ -130,6 +130,9 @@ def test_one_has_ended_when_it_is_gone_or_says_no_more(guest):
     assert guest.ended is False
     guest.reader = Made(at_eof=lambda: True)
     assert guest.ended is True
+    guest.reader, guest.writer.transport.closing = Made(at_eof=lambda: False), True
+    assert guest.ended is True, "the kernel reported an error"
+    guest.writer.transport.closing = False
     guest.reader, guest.gone = Made(at_eof=lambda: False), "it made way"
     assert guest.ended is True
 

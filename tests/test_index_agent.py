@@ -162,13 +162,13 @@ async def answers(home, text=QUESTION, **more):
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"garbage" * 5000, None], ids=["empty", "garbage", "middle"])
 async def test_a_damaged_index_is_made_anew(home, damage):
-    good, _ = await answers(home)
+    good, before = await answers(home)
     file = index_file(home)
     if damage is None:
         with open(file, "r+b") as f: f.seek(4096); f.write(os.urandom(file.stat().st_size - 8192))
     else: file.write_bytes(damage)
     again, agent = await answers(home)
-    assert again == good and ANSWER in good and agent.health == "healthy"
+    assert again == good and ANSWER in good and agent.health == before.health != "unhealthy"          # without a sandbox it is degraded
     assert sqlite3.connect(index_file(home)).execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 

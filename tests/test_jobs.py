@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+import needs
 from conftest import examples
 from waits import away, status
 from passepartout.agent import Agent
@@ -304,6 +305,7 @@ async def test_news_that_nobody_was_shown_are_not_read(tmp_path):
     await agent.close()
 
 
+@needs.sandbox          # a page of skills is a job only with one
 @pytest.mark.slow
 def test_a_job_that_cannot_be_run_by_hand_takes_no_news_along(tmp_path):
     (tmp_path / "notes").mkdir()

@@ -337,6 +337,16 @@ def one_turn(journal, n):
     return turn
 
 
+@pytest.mark.parametrize("path", [":memory:", "journal.sqlite"])
+def test_what_this_process_is_at_is_nobodys_orphan(tmp_path, path):
+    journal = Journal.open(path if path == ":memory:" else tmp_path / path)
+    batch = journal.batch("main", "t1"); batch.intend("e1", "hash", "(edit)"); batch.commit_now()
+    assert journal.effect("e1")["state"] == "started" and journal.orphans() == []
+    journal.execute("UPDATE effects SET owner = 'somebody else'")
+    assert [each["id"] for each in journal.orphans()] == ["e1"]
+    journal.db.close()
+
+
 @pytest.mark.slow
 def test_turn_ten_thousand_costs_what_turn_ten_does():
     "Counted in instructions of SQLite's machine, so that a busy computer cannot change the answer."

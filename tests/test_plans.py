@@ -16,6 +16,7 @@ from passepartout.plans.planrun import Run
 from passepartout.plans.planvalues import PlanStopped
 from passepartout.plans.planturns import execute_plan
 from passepartout.plans.plantext import plan_text
+from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.tools import Parameter, Tool, ToolRegistry, ToolResult
 
 QUIET = settings(derandomize=True, max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
@@ -320,6 +321,7 @@ async def test_our_own_tools_declare_just_the_fields_that_they_return(tmp_path):
     declared = {tool.name: tool.returns[0] if isinstance(tool.returns, tuple) else tool.returns for tool in agent.tools if tool.returns is not None and tool.name not in ("find", "send")}
     assert declared.keys() == {*calls, "web-fetch"}
     signal = agent.in_turn(Signal(payload={"sensor": "user-input", "text": "look at lunch, run: ls"}, meta={"source": "cli", "session": "main"}, label=PERSON))
+    if not find_bubblewrap().works: del calls["shell"]          # every command asks then
     for name, args in calls.items():
         permit, judgement = clear(agent, Action.of({"type": "request", "target": "tool", "payload": {"action": "call", "tool": name, "args": args, "explanation": "Look at what is there about the lunch"}}), signal)
         assert permit is not None, judgement.verdict
@@ -371,6 +373,20 @@ async def test_a_planned_step_with_attested_targets_runs_unasked(tmp_path):
     agent = await booted(tmp_path, [plan(FIND, MINE, '(:ANSWER "Paid.")')], ran)
     reply = await agent.handle("Pay back the lunch")
     assert (str(reply), ran, len(reply.effects), reply.approvals) == ("Paid.", [("ana@example.org", 40, "for lunch")], 1, ())
+    await agent.close()
+
+
+async def test_a_plan_in_the_place_of_one_that_failed_before_it_did_anything_ends_that_one(tmp_path):
+    "One of an earlier turn stays, and so does one of this turn that had begun."
+    agent = await booted(tmp_path, [(fails := plan('(:CALL "read-file" :ARGS (:PATH "none.org") :AS "x")')), "It is not there.", fails, plan(FIND, '(:CALL "read-file" :ARGS (:PATH "none.org"))'), plan(FIND, '(:ANSWER "Found.")')], [])
+    await agent.handle("read none.org", session="main")
+    (earlier,) = agent.plans.values()
+    assert earlier.failed is not None
+    assert "Found." in str(await agent.handle("what do the mails say about lunch?", session="main"))
+    ends = {record["body"]["plan"]: record["body"] for record in agent.journal.records(kinds=["plan-end"])}
+    stand = [each for each in agent.plans.values()]
+    assert earlier in stand and len(stand) == 2 and stand[1].replies and stand[1].failed is not None
+    assert sorted(each["how"] for each in ends.values()) == ["done", "stopped"] and "Another plan was made in its place." in str(ends)
     await agent.close()
 
 

@@ -12,7 +12,7 @@ from passepartout.agent import Agent, run_anywhere
 from passepartout.storage.erasure import as_ranges
 from passepartout.journal import Journal, JournalError
 from passepartout.storage.store import Draft
-from passepartout.retention import Forgotten, forget, forget_old, forget_versions, old_run
+from passepartout.retention import Forgotten, drop_versions, forget, forget_old, forget_versions, old_run
 import test_cli
 
 forks, home = test_cli.forks, test_cli.home         # fixtures
@@ -282,6 +282,22 @@ def test_what_notes_held_is_erased_by_itself(tmp_path, boot):
     said = str(agent.run(agent.handle("/undo")))
     agent.run(agent.close())
     assert "hunter2" not in note.read_text() and "pineapple" in note.read_text(), said
+
+
+@pytest.mark.parametrize("how", [forget, drop_versions])
+def test_a_prompt_that_another_process_wrote_meanwhile_goes_as_well(journal, tmp_path, monkeypatch, how):
+    "It is written by who does not know yet, after the file was removed and before the texts are."
+    a_turn(journal, 1, "pineapple", before=b"* Pineapple\n")
+    (tmp_path / "prompts.log").write_text("said before")
+    def then(erase):
+        def erases(*numbers, **more):
+            assert not (tmp_path / "prompts.log").exists()
+            (tmp_path / "prompts.log").write_text("pineapple")
+            return erase(*numbers, **more)
+        return erases
+    for name in ("erase", "erase_versions"): monkeypatch.setattr(journal, name, then(getattr(journal, name)), raising=True)
+    done = how(journal, journal.erasable())
+    assert (done.records if how is forget else done.images) and not (tmp_path / "prompts.log").exists()
 
 
 def test_a_prompt_is_not_kept_longer_than_what_the_notes_held(tmp_path):

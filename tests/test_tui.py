@@ -148,7 +148,7 @@ async def test_with_a_daemon_a_closed_window_ends_nothing_and_another_takes_over
     given, held, answers = settings(tmp_path, "Still here."), threading.Event(), iter([CAPTURE, "It is noted."])
     served = Served(given)
     async def holds(prompt, system):
-        await asyncio.to_thread(held.wait, 30)
+        await asyncio.to_thread(held.wait, 300)          # longer than two windows take to open on any machine: a turn that is over leaves no old guest to wait for
         return next(answers)
     served.daemon.agent.backends.register("held", holds)
     served.daemon.agent.provider_cascade = ("held",)
@@ -173,7 +173,7 @@ async def test_with_a_daemon_a_closed_window_ends_nothing_and_another_takes_over
             await until(pilot, lambda: has(app, "The daemon is there again."))
             await pilot.press("enter"); await until(pilot, lambda: has(app, "Still here."))
             assert app.editor.text == "" and (tmp_path / "notes" / "inbox.org").read_text().count("Call Ana") == 1
-    finally: served.end()
+    finally: held.set(); served.end()
 
 
 @pytest.mark.slow

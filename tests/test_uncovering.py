@@ -7,6 +7,7 @@ from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.plist import write_plist
+from passepartout.shell.sandbox import find_bubblewrap
 
 DIARY = "* Diary :@private:\n:PROPERTIES:\n:ID: d1\n:END:\nNobody knows\n** Doctor\nOn Friday\n* Bees\nHives\n"
 READ = ("read-file", {"path": "diary.org"})
@@ -49,6 +50,7 @@ def turn(agent, *calls, text="please do that for me"):
 @pytest.mark.parametrize("attack", thinned(ATTACKS, 4))
 def test_no_model_elsewhere_uncovers_what_is_private(agent, attack):
     "The tools are allowed by name; it is asked all the same, once, and the yes is to this very result."
+    if ATTACKS[attack][1][0] == "shell" and not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
     before = {path.name: path.read_bytes() for path in agent.settings.memex_dir.iterdir()}
     agent.of_private = lambda signal, said: True              # replace-string finds nothing there otherwise, as the next test sees
     seen, reply = turn(agent, *ATTACKS[attack])

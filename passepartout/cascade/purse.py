@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/cascade/purse.html.md"""
 
 # %% auto #0
 __all__ = ['SETTINGS', 'LONGEST', 'limits_of', 'Call', 'PurseFailed', 'explained', 'open_purse', 'today_by', 'newest_day',
-           'midnight_after', 'say_amount', 'overdrawn', 'unpriced', 'PurseFile', 'Reserving', 'Purse', 'BudgetStanding',
-           'Reckoning', 'NarrowedPurse']
+           'midnight_after', 'say_amount', 'Shortage', 'overdrawn', 'unpriced', 'PurseFile', 'Reserving', 'Purse',
+           'BudgetStanding', 'Reckoning', 'NarrowedPurse']
 
 # %% ../../nbs/cascade/13e_purse.ipynb #4800eb56
 import sqlite3
@@ -103,22 +103,31 @@ def say_amount(currency: str, amount: int) -> str:
     "An amount of money (nano-dollars) or of tokens, in words."
     return dollars(amount) if currency == "money" else f"{amount:,} tokens"
 
+# %% ../../nbs/cascade/13e_purse.ipynb #1402579a
+class Shortage(NamedTuple):
+    "A budget that does not allow a call. Money in nano-dollars."
+    scope: str                  # day, session or turn
+    currency: str               # money or tokens
+    limit: int
+    left: int
+    wanted: int
+
 # %% ../../nbs/cascade/13e_purse.ipynb #9d395d6b
-def overdrawn(call: Call, scope: str, currency: str, limit: int, left: int, wanted: int, day: str, today: str) -> BudgetError:
-    "The refusal of `call`, which can take `wanted` where `left` of `limit` is left."
-    name, where, resets = SETTINGS[scope, currency], {"day": "today", "session": f"in the conversation {call.session[:60]}",
-                                                      "turn": "for this request"}[scope], None
-    if scope == "day": resets = midnight_after(day)
+def overdrawn(call: Call, short: Shortage, day: str, today: str) -> BudgetError:
+    "The refusal of `call` for a budget that falls short. `day` is the one that is counted, `today` what the clock says."
+    name, where, resets = SETTINGS[short.scope, short.currency], {"day": "today", "session": f"in the conversation {call.session[:60]}", "turn": "for this request"}[short.scope], None
+    if short.scope == "day": resets = midnight_after(day)
     until = f", until {resets:%Y-%m-%d %H:%M}" if resets else ""
     who = f"{call.provider} ({call.model[:80]})" if call.model else call.provider
-    if not limit: text = f"{name} is 0, and {who} costs money, so it was not asked. Raise {name}, or use a provider on this machine"
+    if not short.limit: text = f"{name} is 0, and {who} costs money, so it was not asked. Raise {name}, or use a provider on this machine"
     else:
-        text = f"a call to {who} can take up to {say_amount(currency, wanted)}, and of {name} = {say_amount(currency, limit)} there is {say_amount(currency, max(left, 0))} left {where}{until}. Raise {name}, or lower answer_tokens or context_budget"
-    if scope == "session" and limit: text += ", or begin another conversation with --session NAME"
-    if scope == "day" and day > today:
+        wanted, limit, left = [say_amount(short.currency, amount) for amount in (short.wanted, short.limit, short.left)]
+        text = f"a call to {who} can take up to {wanted}, and of {name} = {limit} there is {left} left {where}{until}. Raise {name}, or lower answer_tokens or context_budget"
+    if short.scope == "session" and short.limit: text += ", or begin another conversation with --session NAME"
+    if short.scope == "day" and day > today:
         text += f". (Money was spent when the clock said {day}; it says {today} now. If it was wrong then: passepartout cost --mend-clock)"
-    unit = NANO if currency == "money" else 1
-    return BudgetError(text, max(left, 0) / unit, wanted / unit, setting=name, resets=resets.timestamp() if resets else None)
+    unit = NANO if short.currency == "money" else 1
+    return BudgetError(text, short.left / unit, short.wanted / unit, setting=name, resets=resets.timestamp() if resets else None)
 
 # %% ../../nbs/cascade/13e_purse.ipynb #9d5df4de
 def unpriced(call: Call, names: list[str]) -> BudgetError:
@@ -159,7 +168,7 @@ class Reserving(PurseFile):
             for (scope, currency), limit in self.limits.items():
                 stands = db.execute(f"SELECT {currency} FROM total WHERE scope = ? AND key = ?", (scope, keys[scope])).fetchone()
                 left = limit - (stands[0] if stands else 0)
-                if wanted[currency] > left: raise overdrawn(call, scope, currency, limit, left, wanted[currency], day, today)
+                if wanted[currency] > left: raise overdrawn(call, Shortage(scope, currency, limit, max(left, 0), wanted[currency]), day, today)
             return db.execute("INSERT INTO call(at, day, memex, session, turn, provider, model, state, read, written, tokens, money) VALUES(?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?)",
                               (now, day, call.memex, call.session, call.turn, call.provider, call.model, read, written, read + written, money)).lastrowid
 

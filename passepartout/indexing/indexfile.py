@@ -83,21 +83,24 @@ def connect(path: Path | None) -> sqlite3.Connection:
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #aad56cf6
 def open_database(path: Path | None, bad: tuple[int, int] | None = None) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
     "(the database at `path` with its tables, which file that is). Made anew when it is damaged, of another version, or still the file `bad`. `IndexFailed` when it cannot be."
-    db = None
     try:
         with alone(path):
-            for attempt in (1, 2):
-                if bad is not None and bad == which_file(path): remove_database(path)
-                try:
-                    db = connect(path)
-                    prepare_tables(db)
-                    if path is not None: clear_unused(path)
-                    return db, which_file(path)
-                except sqlite3.Error as error:
-                    if db is not None: db.close()
-                    if attempt == 2 or not lost(error): raise
-                    bad = which_file(path)
+            if bad is not None and bad == which_file(path): remove_database(path)
+            try: return _with_tables(path), which_file(path)
+            except sqlite3.Error as error:
+                if not lost(error): raise
+            if which_file(path) is not None: remove_database(path)
+            return _with_tables(path), which_file(path)
     except (sqlite3.Error, OSError) as error: raise IndexFailed(sentence(error)) from error
+
+def _with_tables(path: Path | None) -> sqlite3.Connection:
+    "The database at `path`, with its tables; it is closed again when it cannot have them."
+    db = connect(path)
+    try:
+        prepare_tables(db)
+        if path is not None: clear_unused(path)
+    except BaseException: db.close(); raise
+    return db
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #7d7c1c8e
 @contextmanager

@@ -167,7 +167,7 @@ class Guest(GuestOutput):
 
     @property
     def ended(self) -> bool:        # it says no more, and perhaps does not listen either
-        return bool(self.gone) or self.reader is not None and self.reader.at_eof()
+        return bool(self.gone) or self.reader is not None and (self.reader.at_eof() or self.writer.transport.is_closing())
 
     @property
     def via(self) -> str: return "unix" if self.seal is None else "tcp"

@@ -92,17 +92,19 @@ class PorterMessages(PorterLinks):
         "Send a text in pieces, without secrets and without what drives a screen, as long as `link` stands. What cannot be sent after some tries is dropped, and logged."
         agent = self.house.agent
         text = visible(agent.vault.scanner.redact(text) if agent.vault is not None else text)
-        for piece in pieces(text, self.gateway.limit):
-            for attempt in range(5):
-                try:
-                    self.still(link.account, link.chat)
-                    await self.gateway.send(link.chat, piece)
-                    break
-                except Gone as error: return self.log(f"GATEWAY: {error.message}")
-                except GatewayFailed as error:
-                    if error.final or attempt == 4:
-                        return self.log(f"GATEWAY: {self.name}: an answer could not be sent: {error.message}")
-                    await asyncio.sleep(min(error.wait if error.wait is not None else 2.0 ** attempt, 300.0))
+        try:
+            for piece in pieces(text, self.gateway.limit): await self.send_piece(link, piece)
+        except Gone as error: self.log(f"GATEWAY: {error.message}")
+        except GatewayFailed as error: self.log(f"GATEWAY: {self.name}: an answer could not be sent: {error.message}")
+
+    async def send_piece(self, link: Linked, piece: str) -> None:
+        "Send a piece, at the fifth try at last. `Gone`, and `GatewayFailed` when it could not be sent."
+        for attempt in range(5):
+            self.still(link.account, link.chat)
+            try: return await self.gateway.send(link.chat, piece)
+            except GatewayFailed as error:
+                if error.final or attempt == 4: raise
+                await asyncio.sleep(min(error.wait if error.wait is not None else 2.0 ** attempt, 300.0))
 
 # %% ../../nbs/serving/19mb_porter.ipynb #e182cc17
 HELP = "Write what you want, in plain words. /pending shows what waits for your answer, /deny CODE refuses it" 
@@ -276,16 +278,19 @@ class Porter(PorterAdmission):
                     failures = 0
                 except Exception as error:
                     failures += 1
-                    known = (error if isinstance(error, GatewayFailed)
-                             else GatewayFailed(f"It failed in a way that nobody foresaw ({brief(error)})."))
-                    wait = known.wait
-                    if wait is None: wait = 600.0 if known.final else min(60.0, 2.0 ** min(failures, 6))
-                    if failures in (1, 10) or known.final: self.log(f"GATEWAY: {self.name}: {known.message}")
-                    await asyncio.sleep(min(max(wait, 1.0), 3600.0))
+                    await asyncio.sleep(self.after_failure(error, failures))
         finally:
             for task in (pushing, *self.busy): task.cancel()
             await asyncio.gather(pushing, *self.busy, return_exceptions=True)
             await self.gateway.close()
+
+    def after_failure(self, error: Exception, failures: int) -> float:
+        "Log that the service failed, for so many times in a row now, when that is worth a line; how many seconds to wait before it is tried again."
+        known = error if isinstance(error, GatewayFailed) else GatewayFailed(f"It failed in a way that nobody foresaw ({brief(error)}).")
+        if failures in (1, 10) or known.final: self.log(f"GATEWAY: {self.name}: {known.message}")
+        wait = known.wait
+        if wait is None: wait = 600.0 if known.final else min(60.0, 2.0 ** min(failures, 6))
+        return min(max(wait, 1.0), 3600.0)
 
     async def once(self) -> None:
         "Receive once, and begin what came."

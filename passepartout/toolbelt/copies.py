@@ -65,20 +65,24 @@ def _named(path: str, roots: Sequence[Root], looked: KeylessTexts, left: list[in
 # %% ../../nbs/toolbelt/12cca_copies.ipynb #eee116db
 def _below(folder: str, roots: Sequence[Root], looked: KeylessTexts, left: list[int]) -> dict[str, str]:
     found, fresh, loose = dict[str, str](), [], [MOST_NEW]
+    for file in _files_in(folder, roots):
+        try: text = _said_by(file, looked, left, loose)
+        except NotLooked as why:
+            if not why.later: raise
+            fresh.append(file.display)
+        else:
+            if text is not None: found[place_of(file)] = text
+    if fresh: raise NotLooked(f"{shown(fresh[0])}{f' and {len(fresh) - 1:,} more files were' if fresh[1:] else ' was'} not looked through for keys yet. Run it again, and that goes on from there, or name a folder further down.")
+    return found
+
+def _files_in(folder: str, roots: Sequence[Root]) -> Iterator[OpenedPath]:
+    "The ordinary files below a folder, one open after the other. `NotLooked` when there are too many, or it cannot be gone through."
     try:
         with resolve(roots, folder, "tree") as opened:
             for count, file in enumerate(opened.walk((), MOST_FILES + 1)):
                 if count == MOST_FILES: raise NotLooked(f"There are more than {MOST_FILES:,} files in {opened.display}. Name a folder further down.")
-                if file.kind != "file": continue
-                try: text = _said_by(file, looked, left, loose)
-                except NotLooked as why:
-                    if not why.later: raise
-                    fresh.append(file.display)
-                else:
-                    if text is not None: found[place_of(file)] = text
+                if file.kind == "file": yield file
     except PathRefused as why: raise NotLooked(why.message) from None
-    if fresh: raise NotLooked(f"{shown(fresh[0])}{f' and {len(fresh) - 1:,} more files were' if fresh[1:] else ' was'} not looked through for keys yet. Run it again, and that goes on from there, or name a folder further down.")
-    return found
 
 # %% ../../nbs/toolbelt/12cca_copies.ipynb #352182f3
 def _said_by(file: OpenedPath, looked: KeylessTexts, left: list[int], loose: list[int]) -> str | None:
