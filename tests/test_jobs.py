@@ -635,6 +635,30 @@ async def test_the_scribe_writes_into_the_inbox_that_the_notes_have(tmp_path):
     await agent.close()
 
 
+async def test_a_change_that_could_not_be_looked_at_on_a_full_disk_is_looked_at_afterwards():
+    from passepartout.diary import DiaryFailed
+    ran, full = [], [True]
+    agent = Agent.bare()
+    agent.skills.register(Skill("reader", job=Job(lambda beat: ran.append(beat.due.why), "changes")))
+    now = [START]
+    heart = Heart(agent, clock=lambda: now[0])
+    heart.loop, claim = asyncio.get_running_loop(), heart.diary.claim
+    def claimed(*args):
+        if full[0]: raise DiaryFailed("the disk is full")
+        return claim(*args)
+    heart.diary.claim = claimed
+    heart.mark_change(["a.org"])
+    for _ in range(3):
+        now[0] += 60
+        heart.look()
+    assert ran == [] and heart.told == "the disk is full"
+    full[0] = False
+    heart.look()
+    await asyncio.gather(*heart.running.values())
+    assert ran == ["change"] and heart.told == ""
+    await heart.stop(); await agent.close()
+
+
 @pytest.mark.parametrize("longest, waits", [(3600.0, LOOK), (4.0, 4.0)])
 def test_an_idle_daemon_looks_around_as_often_as_the_settings_want(longest, waits):
     assert Heart(Agent.bare(daemon_sleep_interval=longest)).look() == waits
