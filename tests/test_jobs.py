@@ -267,6 +267,28 @@ async def test_a_clock_that_was_ahead_and_is_put_right_costs_no_reminder(tmp_pat
     await heart.stop(); await agent.close()
 
 
+@pytest.mark.parametrize("ahead, times", [(2 * 3600, 2), (3 * 86_400, 2), (60, 1)])
+async def test_what_a_clock_that_ran_ahead_told_too_early_is_told_again_when_it_begins(tmp_path, ahead, times):
+    "A minute early is no reason to say it twice."
+    right = datetime.now().replace(hour=0, minute=0, second=30, microsecond=0).timestamp() + 86_400
+    begins = right + ahead - 30
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "house.org").write_text(f"* Dentist\n<{datetime.fromtimestamp(begins):%Y-%m-%d %a %H:%M}>\n")
+    agent = await booted(tmp_path, jobs_off=("gardener", "scribe"))
+    now = [right + ahead]
+    heart = Heart(agent, clock=lambda: now[0], most=9)
+    told = lambda: [news.text for news in heart.diary.news() if "Dentist" in news.text]
+    assert "agenda" in await run_due(heart) and len(told()) == 1
+    async def look(at):
+        now[0] = at
+        heart.look()
+        await asyncio.gather(*heart.running.values())
+        return len(told())
+    assert await look(right) == 1 and await look(right + 5) == 1
+    assert await look(begins + 30) == times and await look(begins + 60) == times
+    await heart.stop(); await agent.close()
+
+
 async def test_an_alarm_stands_until_a_run_is_done(tmp_path):
     "Also over the end of a process, and over a run that failed; who is killed by it again and again rests."
     now = [1000.0]
