@@ -53,7 +53,7 @@ def record_findings(journal: Journal, path: Path) -> Iterator[Any]:
 def check_journal(patient: Patient) -> Iterator[Any]:
     "Whether the record is whole and can be written."
     if patient.settings is None: return
-    if not patient.journal.exists():
+    if not os.path.lexists(patient.journal):
         yield f"There is no record yet; the first start makes it, in {patient.settings.journal_dir}."
         return
     try: journal = Journal.look(patient.journal)
