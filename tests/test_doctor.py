@@ -262,3 +262,15 @@ def test_what_is_no_file_is_said_and_nobody_waits_for_it(used, name, kind):
         assert "Traceback" not in done.stdout + done.stderr and "unexpected" not in done.stdout + done.stderr and done.returncode in (0, 1, 5), (words, done.stderr)
         if words == ["doctor"] and name != "jobs.sqlite": assert done.returncode in (1, 5) and name in "".join(done.stdout.split()), done.stdout
         if words[0] == "ask" and name == "index.sqlite": assert done.returncode == 0
+
+
+def test_a_record_that_was_exchanged_under_a_daemon_is_told(used):
+    from passepartout.journal import Journal
+    held = Journal.open(used.journal)
+    try:
+        copy = used.folder / "copy.sqlite"
+        shutil.copy(used.journal, copy)
+        os.replace(copy, used.journal)
+        told = doctor(used)
+        assert told["health"] == "unhealthy" and "is another file than the one that process" in str(of(told, "journal"))
+    finally: held.close()
