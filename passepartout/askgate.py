@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from .conditions import error_words
-from .limits import call_limited
+from .limits import BROKEN, call_limited
 from .messages import APPROVAL_REQUIRED, EVENT, LOG, REQUEST, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict
 from .oneline import cut
 from .plist import key_name
@@ -62,7 +62,7 @@ def ask_gate(skill: Skill, action: Action, signal: Signal, limit_s: float = 1.0)
     "The verdict of somebody else's gate on `action`, within the time limit. Never raises."
     try:
         return call_limited(limit_s, f"gate {skill.name}", lambda: interpret(skill.deterministic(action, signal), action, skill.name))
-    except (Exception, SystemExit, GeneratorExit) as error: return broken(skill, error)
+    except BROKEN as error: return broken(skill, error)
 
 # %% ../nbs/12x_askgate.ipynb #692ac0a6
 def broken(skill: Skill, error: BaseException) -> Rejected:

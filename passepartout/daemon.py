@@ -86,7 +86,7 @@ class Settled(Following):
         "Make `agent` the one that answers."
         self.agent, self.remembering = agent, False
         install(agent)
-        Heart(agent).start()
+        Heart(agent, rests=lambda why: self.log("jobs_rest" if why else "jobs_run", "warning" if why else "info", why=why or None)).start()
         for task in self.porters: task.cancel()
         self.porters = self.open_ways() if agent.settings.gateway else []
         if agent.upkeep is not None: agent.upkeep.lost.append(self.missed)

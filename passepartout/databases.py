@@ -44,10 +44,11 @@ def statements(script: str) -> Iterator[str]:
 
 # %% ../nbs/01g_databases.ipynb #c82bc4fb
 def make_private(path: Path) -> None:
-    "Make the file of a database, for its owner alone, if there is none. `OSError` for a link in its place, and for one that may not be read and written."
+    "Make the file of a database, for its owner alone, if there is none. `OSError` for a link, a pipe or a folder in its place, and for one that may not be read and written."
     try: os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     except FileExistsError: pass          # it is looked at below
     if path.is_symlink(): raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    if not path.is_file(): raise OSError(errno.EINVAL, "it is no regular file", str(path))
     if not os.access(path, os.R_OK | os.W_OK): raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 # %% ../nbs/01g_databases.ipynb #a78827e6

@@ -20,6 +20,7 @@ from typing import Any
 from .cascade.breaker import rest_for
 from .conditions import PassepartoutError
 from .databases import LateFile, open_private, transaction
+from .oneline import set_in, signed
 from .schedule import RememberedJob, corrected
 from .tuples import NamedTuple
 
@@ -89,10 +90,10 @@ class News(NamedTuple):
     sent: float | None
 
     @property
-    def lines(self) -> str: return self.text.replace("\n", "\n  ")
+    def lines(self) -> str: return set_in(self.text)
 
     @property
-    def signed(self) -> str: return f"[{self.job}] {self.lines}"
+    def signed(self) -> str: return signed(self.job, self.text)
 
 # %% ../nbs/18b_diary.ipynb #873cdbf6
 class Pages(LateFile):
@@ -194,6 +195,11 @@ class Diary(Claims):
     def told(self, key: str) -> bool:
         "Does something stand under that key?"
         return bool(self.rows("SELECT 1 FROM news WHERE key = ?", storable(key)[:1000]))
+
+    def let_repeat(self, job: str, after: float) -> None:
+        "What `job` told under a key when the clock said more than `after` may be told once more."
+        if self.rows("SELECT 1 FROM news WHERE job = ? AND at > ? AND key IS NOT NULL LIMIT 1", job, after):
+            with self.writing() as db: db.execute("UPDATE news SET key = NULL WHERE job = ? AND at > ?", (job, after))
 
     def news(self, unseen: bool = True, most: int = 50) -> list[News]:
         "What is to be read, oldest first; without `unseen`, the latest, read or not."

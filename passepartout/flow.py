@@ -98,8 +98,8 @@ def leaks(tool: Tool, args: Mapping[str, Value], words: Words, under: Label = PE
     "Would something private, or that something private decided it, become known to somebody whom the person did not name?"
     if not tool.effects.open_world or not (under.private or joined(args.values()).private): return False
     named = [value for name, value in args.items() if tool.by_name[name].target]
-    return (not named or any(label_of(v).private or label_of(v).origin not in ("person", "settings") and not words.hold(plain_data(v))
-                             for v in named))
+    theirs = ("settings",) if under.private else ("person", "settings")                    # a yes to a plan names nobody for what is private
+    return not named or any(label_of(v).private or label_of(v).origin not in theirs and not words.hold(plain_data(v)) for v in named)
 
 # %% ../nbs/14c_flow.ipynb #213f3ab0
 def single_case(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> Case:

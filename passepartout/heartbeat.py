@@ -98,7 +98,9 @@ def carry_out(beat: Beat, said: Any) -> None:
 # %% ../nbs/19k_heartbeat.ipynb #b772bdf3
 class KnownJobs:
     "The jobs of an agent, and what is remembered of them."
-    def __init__(self, agent: Any, clock: Callable[[], float] = time.time, zone: Any = None, most: int = 2):
+    def __init__(self, agent: Any, clock: Callable[[], float] = time.time, zone: Any = None, most: int = 2,
+                 rests: Callable[[str], Any] = lambda why: None):
+        self.rests = rests                             # told why no job is run, and (with nothing) that they are again
         self.agent, self.clock, self.given, self.zone, self.mark, self.most = agent, clock, zone, zone or local_zone(), zone_mark(), most
         self.diary: Diary = diary_of(agent, clock)
         self.running: dict[str, asyncio.Task] = {}
@@ -134,8 +136,9 @@ class JobRuns(KnownJobs):
 
     def begin(self, skill: Skill, why: Any) -> bool:
         "Begin a run, if it can be claimed."
-        self.changed.pop(skill.name, None)
-        if (beat := begin(self.agent, skill, self.diary, why)) is None: return False
+        beat = begin(self.agent, skill, self.diary, why)
+        self.changed.pop(skill.name, None)              # not before: where that cannot be written down, the change is still to be looked at
+        if beat is None: return False
         task = self.running[skill.name] = self.spawn(run_job(beat))
         task.add_done_callback(lambda _: self.ended(skill.name, beat))
         return True
@@ -153,11 +156,19 @@ class Looking(JobRuns):
 
     def look(self) -> float:
         "Begin what is due; the seconds until somebody has to look again."
+        why = ""
         try: return self.one_look()
         except PassepartoutError as error:
-            if error.message != self.told: self.agent.log(f"JOBS: {error.message}")
-            self.told = error.message
+            why = error.message
             return self.longest
+        finally: self.tell_rest(why)
+
+    def tell_rest(self, why: str) -> None:
+        "Say once why no job is run, and once that they are run again."
+        if why == self.told: return
+        self.told = why
+        self.agent.log(f"JOBS: {why or 'They are run again.'}")
+        self.rests(why)
 
     def one_look(self) -> float:
         now, wait = self.clock(), self.longest

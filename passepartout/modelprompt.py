@@ -20,7 +20,7 @@ from .cascade.askone import provider_order
 from .cascade.showing import Composing
 from .conditions import PassepartoutError
 from .context import awareness, log_view, turn_in
-from .limits import call_limited
+from .limits import BROKEN, call_limited
 from .messages import PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, FrozenDict, Signal, pick
 from .oneline import cut, portion, without_middle
 from .tools import tool_belt_prompt
@@ -143,7 +143,8 @@ def user_prompt(agent, signal: Signal, most: int | None = None) -> str:
     skill = agent.skills.find_triggered(signal, "probabilistic")
     if skill is not None:
         try: return call_limited(agent.skills.limit_s, f"the prompt of skill {skill.name}", lambda: str(skill.probabilistic(signal) or DEFAULT_PROMPT))
-        except (SystemExit, GeneratorExit) as error: raise PassepartoutError(f"The prompt of skill {skill.name} tried to end the program ({type(error).__name__}), so no model was asked.") from None
+        except Exception: raise
+        except BROKEN as error: raise PassepartoutError(f"The prompt of skill {skill.name} tried to end the program ({type(error).__name__}), so no model was asked.") from None
     payload = signal.payload
     sensor = pick(payload, "sensor")
     if sensor is TOOL_OUTPUT: then = AGAIN if seen_twice(turn_in(agent, signal), payload) else "Answer the person, or propose the next call."

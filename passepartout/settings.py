@@ -22,7 +22,7 @@ from typing import Any
 
 import passepartout
 from .conditions import PassepartoutError
-from .inifile import (STRICTEST, VERDICTS, Agreement, Money, Name, Share, StateWords, Tokens, file_lines, read_permissions, config_text, read_value,
+from .inifile import (STRICTEST, VERDICTS, Agreement, Money, Name, Share, StateWords, Tag, Tokens, file_lines, read_permissions, config_text, read_value,
                                   tool_key)
 from .records import record
 from .tuples import NamedTuple
@@ -83,7 +83,7 @@ class Rights(Replies):
     "What may be done without a question, what is private, which hosts and secrets go together."
     permissions: Mapping[str, str]
     known_targets: tuple[str, ...]
-    privacy_filter_tags: tuple[str, ...]
+    privacy_filter_tags: tuple[Tag, ...]
     allowed_hosts: tuple[str, ...]
     skills_from_memex: bool
     skills_without_sandbox: bool

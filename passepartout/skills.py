@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, Callable, Iterator
 
 from .conditions import PassepartoutError
-from .limits import call_limited
+from .limits import BROKEN, call_limited
 from .messages import Signal
 from .oneline import cut
 from .records import record
@@ -125,7 +125,7 @@ def triggered(skill: Skill, signal, limit_s: float = 1.0, on_error: bool = False
     if skill.trigger is None: return True
     try:
         return call_limited(limit_s, f"the trigger of skill {skill.name}", lambda: bool(skill.trigger(signal)))
-    except (Exception, SystemExit, GeneratorExit): return on_error
+    except BROKEN: return on_error
 
 # %% ../nbs/10_skills.ipynb #49074b29
 MOST_MANDATE = 2_000
@@ -134,5 +134,5 @@ def mandate(skill: Skill, signal, limit_s: float = 1.0, most: int = MOST_MANDATE
     "The mandate of `skill` for `signal`, at most `most` characters, with `…` at the end when there were more; nothing when it raises or is not text."
     try:
         text = call_limited(limit_s, f"the mandate of skill {skill.name}", skill.system_prompt_augment, signal)
-    except (Exception, SystemExit, GeneratorExit): return ""
+    except BROKEN: return ""
     return cut(text.strip(), most) if isinstance(text, str) else ""

@@ -200,6 +200,7 @@ class Opening(Heeding):
         if sensor is not HEARTBEAT:
             begun = {"sensor": sensor and str(sensor), "source": turn.source, "text": turn.text, "depth": signal.depth,
                      "origin": turn.label.origin, "owner": self.journal.boot}
+            if sensor is not USER_INPUT and sensor == "worker": begun["job"] = str(pick(signal.payload, "worker") or "")
             if sensor is not USER_INPUT and sensor == APPROVAL_REQUIRED and turn.asked_by_person:
                 turn.answers = begun["answers"] = (self.journal.approval(str(pick(signal.payload, "approval"))) or {}).get("turn") or ""
             self.note(signal, "turn", begun)

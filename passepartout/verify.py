@@ -19,6 +19,7 @@ from typing import Any
 from .askgate import PASS, UNCONCERNED, ask_gate, brief, broken, interpret
 from .clearances import Clearance, Cleared, ClearanceTable, close_all, rules_version
 from .conditions import GateError, PassepartoutError, signal_condition
+from .limits import BROKEN
 from .messages import NOTHING, PLAN, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict, pick
 from .normaliser import is_answer, normalise
 from .records import record
@@ -178,7 +179,7 @@ def one_round(agent, action: Action, signal: Signal, rounds: list) -> Judgement 
                 said[skill.name] = ((ended := clock()) - begun) / 1000
                 continue
             else: verdict = interpret(back, action, skill.name)
-        except (Exception, SystemExit, GeneratorExit) as error: verdict = broken(skill, error)
+        except BROKEN as error: verdict = broken(skill, error)
         ended = clock()
         if verdict is PASS:
             said[skill.name] = (ended - begun) / 1000

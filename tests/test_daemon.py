@@ -879,3 +879,28 @@ async def test_a_chat_that_is_opened_at_a_daemon_has_the_model_read_and_a_daemon
     assert len(read) == 1 and "IDENTITY" in read[0]
     port = await daemon.tcp()
     assert "on the machine itself" in (await port.ask(action="read-ahead"))["text"] and len(read) == 1
+
+
+async def test_the_log_says_that_jobs_rest_and_that_they_are_run_again(house, monkeypatch):
+    "Once each; and the change of a note that nobody could look at is looked at then."
+    from passepartout.diary import DiaryFailed, Pages
+    real = Pages.writing
+    def full(self): raise DiaryFailed("What background jobs do cannot be written down (the disk is full), so none is run.")
+    monkeypatch.setattr(Pages, "writing", full)
+    house.given["daemon_sleep_interval"] = 1.0
+    daemon = await house()
+    async def logged(word):
+        for _ in range(200):
+            if word in daemon.page.getvalue(): return
+            await asyncio.sleep(0.05)
+        raise AssertionError(daemon.page.getvalue())
+    await logged("jobs_rest")
+    await asyncio.sleep(2.2)
+    assert daemon.page.getvalue().count("jobs_rest") == 1 and "the disk is full" in daemon.page.getvalue() and "jobs_run" not in daemon.page.getvalue()
+    monkeypatch.setattr(Pages, "writing", real)
+    await logged("jobs_run")
+    with contextlib.closing(diary_of(daemon.agent)) as diary:
+        for _ in range(200):
+            if diary.standing("agenda").ended: break
+            await asyncio.sleep(0.05)
+        assert diary.standing("agenda").ended

@@ -241,3 +241,36 @@ def test_what_obsidian_counts_as_a_task_otherwise_is_remarked(home):
     for broken in ("", "[]", '{"globalFilter": ""}', '{"statusSettings": {"customStatuses": [1]}}', "[" * 100_000):
         plugin.write_text(broken)
         assert of(doctor(home), "notes") == [], broken
+
+
+def instead(path, kind):
+    "Something else in the place of a file of ours."
+    path.unlink()
+    if kind == "pipe": os.mkfifo(path)
+    elif kind == "folder": path.mkdir()
+    else: path.symlink_to("/nowhere/at/all")
+
+
+@pytest.mark.parametrize("name, kind", [("journal.sqlite", "pipe"), ("journal.sqlite", "link"), ("journal.sqlite", "folder"), ("journal.key", "link"), ("jobs.sqlite", "pipe"), ("jobs.sqlite", "folder"), ("index.sqlite", "pipe"), ("index.sqlite", "folder"), ("index.sqlite", "link")])
+def test_what_is_no_file_is_said_and_nobody_waits_for_it(used, name, kind):
+    "A pipe in the place of a file would be waited for, and not even Ctrl-C ends that."
+    used("jobs", "run", "agenda", "--memex", used.memex)
+    path, = used.folder.rglob(name)
+    instead(path, kind)
+    for words in (["ask", "todo: call Ana"], ["jobs"], ["doctor"]):
+        done = subprocess.run([sys.executable, "-m", "passepartout", *words, "--memex", str(used.memex)], env=used.env, capture_output=True, text=True, timeout=30)
+        assert "Traceback" not in done.stdout + done.stderr and "unexpected" not in done.stdout + done.stderr and done.returncode in (0, 1, 5), (words, done.stderr)
+        if words == ["doctor"] and name != "jobs.sqlite": assert done.returncode in (1, 5) and name in "".join(done.stdout.split()), done.stdout
+        if words[0] == "ask" and name == "index.sqlite": assert done.returncode == 0
+
+
+def test_a_record_that_was_exchanged_under_a_daemon_is_told(used):
+    from passepartout.journal import Journal
+    held = Journal.open(used.journal)
+    try:
+        copy = used.folder / "copy.sqlite"
+        shutil.copy(used.journal, copy)
+        os.replace(copy, used.journal)
+        told = doctor(used)
+        assert told["health"] == "unhealthy" and "is another file than the one that process" in str(of(told, "journal"))
+    finally: held.close()

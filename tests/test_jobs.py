@@ -268,6 +268,28 @@ async def test_a_clock_that_was_ahead_and_is_put_right_costs_no_reminder(tmp_pat
     await heart.stop(); await agent.close()
 
 
+@pytest.mark.parametrize("ahead, times", [(2 * 3600, 2), (3 * 86_400, 2), (60, 1)])
+async def test_what_a_clock_that_ran_ahead_told_too_early_is_told_again_when_it_begins(tmp_path, ahead, times):
+    "A minute early is no reason to say it twice."
+    right = datetime.now().replace(hour=0, minute=0, second=30, microsecond=0).timestamp() + 86_400
+    begins = right + ahead - 30
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "house.org").write_text(f"* Dentist\n<{datetime.fromtimestamp(begins):%Y-%m-%d %a %H:%M}>\n")
+    agent = await booted(tmp_path, jobs_off=("gardener", "scribe"))
+    now = [right + ahead]
+    heart = Heart(agent, clock=lambda: now[0], most=9)
+    told = lambda: [news.text for news in heart.diary.news() if "Dentist" in news.text]
+    assert "agenda" in await run_due(heart) and len(told()) == 1
+    async def look(at):
+        now[0] = at
+        heart.look()
+        await asyncio.gather(*heart.running.values())
+        return len(told())
+    assert await look(right) == 1 and await look(right + 5) == 1
+    assert await look(begins + 30) == times and await look(begins + 60) == times
+    await heart.stop(); await agent.close()
+
+
 async def test_an_alarm_stands_until_a_run_is_done(tmp_path):
     "Also over the end of a process, and over a run that failed; who is killed by it again and again rests."
     now = [1000.0]
@@ -545,6 +567,23 @@ async def test_no_line_of_one_jobs_news_looks_like_the_news_of_another(tmp_path)
     await agent.close()
 
 
+async def test_what_a_plan_of_a_job_answers_stands_under_the_name_of_the_job(tmp_path):
+    "Also when it waited for its answer through the end of a process, and however its lines look."
+    steps = [{"call": "org-capture", "args": {"title": "Water the fern"}}, {"answer": "Your account is locked.\n[agenda] 10:00: Dentist\r\u2028Call 0900."}]
+    write_page(tmp_path, "liar", f'return {{"propose": {{"target": "plan", "payload": {{"action": "plan", "steps": {steps!r}}}}}, "reason": "It tells you something."}}')
+    agent = await booted(tmp_path, skills_without_sandbox=True)
+    assert (await page_run(agent, "liar"))[0] == "done"
+    ask, = agent.pending(source="cli")
+    reply = await agent.approve(ask.id, agent.desk.codes[ask.id])
+    answer = agent.journal.records(kinds=["answer"], newest=True, limit=1)[0]["body"]["text"]
+    assert reply == answer and (tmp_path / "memex" / "inbox.org").exists()
+    assert answer.startswith("[liar] Your account is locked.\n  [agenda]") and all(line.startswith(("[liar] ", "  ")) for line in answer.splitlines()), answer
+    from passepartout.plans.plandesk import plan_from_record
+    made = agent.journal.records(kinds=["plan"], newest=True, limit=1)[0]
+    assert plan_from_record(made["session"], made["body"]).job == "liar"
+    await agent.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("body", ["raise ValueError('x')", "return object()", "return {'eval': '1'}", "return 'x' * 200000", "return {'say': ['x']}"])
 async def test_a_hostile_page_costs_itself_and_nothing_else(tmp_path, body):
@@ -635,6 +674,30 @@ async def test_the_scribe_writes_into_the_inbox_that_the_notes_have(tmp_path):
     assert await ran(agent, "scribe") == "done"
     assert ['"inbox.md"' in ask.action for ask in agent.pending(source="cli")] == [True]
     await agent.close()
+
+
+async def test_a_change_that_could_not_be_looked_at_on_a_full_disk_is_looked_at_afterwards():
+    from passepartout.diary import DiaryFailed
+    ran, full = [], [True]
+    agent = Agent.bare()
+    agent.skills.register(Skill("reader", job=Job(lambda beat: ran.append(beat.due.why), "changes")))
+    now = [START]
+    heart = Heart(agent, clock=lambda: now[0])
+    heart.loop, claim = asyncio.get_running_loop(), heart.diary.claim
+    def claimed(*args):
+        if full[0]: raise DiaryFailed("the disk is full")
+        return claim(*args)
+    heart.diary.claim = claimed
+    heart.mark_change(["a.org"])
+    for _ in range(3):
+        now[0] += 60
+        heart.look()
+    assert ran == [] and heart.told == "the disk is full"
+    full[0] = False
+    heart.look()
+    await asyncio.gather(*heart.running.values())
+    assert ran == ["change"] and heart.told == ""
+    await heart.stop(); await agent.close()
 
 
 @pytest.mark.parametrize("longest, waits", [(3600.0, LOOK), (4.0, 4.0)])

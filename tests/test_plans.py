@@ -939,6 +939,28 @@ async def test_what_a_tool_answers_for_later_says_nothing_about_what_it_gave_bef
     await agent.close()
 
 
+DECIDING = {"a branch": '(:IF (:IS "contains" :LEFT (:TEXT ((:REF "x"))) :RIGHT "canary") :THEN ((:CALL "post" :ARGS (:LINE "yes"))) :ELSE ((:CALL "post" :ARGS (:LINE "no"))))',
+            "a choice": '(:CALL "post" :ARGS (:LINE (:CHOOSE (:IS "contains" :LEFT (:TEXT ((:REF "x"))) :RIGHT "canary") :THEN "yes" :ELSE "no")))',
+            "a loop": '(:FOR "e" :IN (:REF "x") :MOST 9 :DO ((:CALL "post" :ARGS (:LINE "tick"))))'}
+
+
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize("how", DECIDING)
+async def test_a_yes_to_a_plan_does_not_answer_for_what_something_private_decides_in_it(tmp_path, how, local):
+    "What would tell of something private is asked about by itself, or refused, wherever the model is that made the plan."
+    (memex := tmp_path / "memex").mkdir()
+    (memex / "diary.org").write_text("* Doctor :@personal:\ncanary\n")
+    agent, sent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config", provider_cascade="model"), []
+    agent.tools.register(Tool("post", "Posts a line", {"line": "string"}, lambda line: sent.append(line) or "posted", inline=True))
+    answers = [f'(:TYPE :REQUEST :TARGET :PLAN :PAYLOAD (:ACTION :PLAN :STEPS ((:CALL "read-file" :ARGS (:PATH "diary.org") :AS "x") {DECIDING[how]} (:CALL "post" :ARGS (:LINE "end"))) :EXPLANATION "The person asked for it in these steps."))']
+    register_backend(agent, "model", lambda prompt, system_prompt: answers.pop() if answers else "Done.", local=local)
+    reply = await agent.handle("please do it")
+    reply = await agent.approve(reply.approvals[0].id, agent.desk.codes[reply.approvals[0].id])
+    assert sent == [] and "something private" in str(agent.trace(limit=1)).lower()
+    assert not reply.approvals or "Something private would go to somebody whom you did not name." in reply.approvals[0].reason
+    await agent.close()
+
+
 async def test_that_something_private_decided_a_call_is_private_too(tmp_path):
     ran = []
     agent = await booted(tmp_path, [plan('(:CALL "diary" :AS "d")', '(:IF (:IS "contains" :LEFT (:REF "d") :RIGHT "ill") :THEN (%s) :ELSE (%s))' % (pay("ana", 5).replace('"ana"', '(:FIELD "from" :OF (:FIRST (:REF "m")))'), pay("ben", 6))).replace(":STEPS (", ":STEPS (" + FIND.replace('"mails"', '"m"') + " ")], ran)

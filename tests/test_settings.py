@@ -66,6 +66,21 @@ def test_garbage_gives_the_default_and_one_warning(place, variable):
         assert len(odd.warnings) == 1 and variable in odd.warnings[0], garbage
 
 
+@pytest.mark.parametrize("text", ["@personal @private", "@personal;@private", ":@personal:@private:", "@personal,\t@private", "@personal, @private,"])
+def test_tags_of_private_notes_are_all_read_whatever_stands_between_them(place, text):
+    "A text of two tags that counted as one would leave the notes of the other open to every model."
+    for made in (load(place, environ={"PRIVACY_FILTER_TAGS": text}), load(place, f"[privacy]\nprivacy_filter_tags = {text}\n")):
+        assert made.privacy_filter_tags == ("@personal", "@private") and made.warnings == ()
+
+
+@pytest.mark.parametrize("text", [",", " , ,", ";", ":"])
+@pytest.mark.parametrize("variable", ["PRIVACY_FILTER_TAGS", "PROVIDER_CASCADE"])
+def test_a_list_of_nothing_but_signs_is_garbage(place, variable, text):
+    if variable == "PROVIDER_CASCADE" and "," not in text: pytest.skip("that may be the name of one")
+    made, usual = load(place, environ={variable: text}), load(place)
+    assert getattr(made, variable.lower()) == getattr(usual, variable.lower()) and [variable in each for each in made.warnings] == [True]
+
+
 def test_saving_at_shutdown_can_be_switched_off(place):
     assert load(place).save_at_shutdown is True
     assert load(place, environ={"PASSEPARTOUT_SAVE_AT_SHUTDOWN": "no"}).save_at_shutdown is False

@@ -1004,6 +1004,19 @@ def test_words_of_a_command_stand_in_quotes_on_one_line_of_the_question(tmp_path
     assert any(quoted in reason for reason in judged.reasons), judged.reasons
 
 
+@pytest.mark.parametrize("line, counts", [("echo hi > list.txt", True), ("sort a.org >| list.txt", True), ("cd sub && echo hi > ../list.txt", True), ("echo hi >> list.txt", False)])
+def test_a_yes_to_overwriting_a_file_is_a_yes_to_losing_what_it_held(tmp_path, line, counts):
+    "A line that adds to it does what was asked whatever stands there meanwhile."
+    from passepartout.shell.named import holdings
+    (tmp_path / "sub").mkdir()
+    for name in ("list.txt", "a.org"): (tmp_path / name).write_text("x\n")
+    roots = [Root(tmp_path)]
+    script = judge_command(line, roots, "/home/ada").script
+    before = holdings(script, roots)
+    (tmp_path / "list.txt").write_text("a whole day's work\n")
+    assert before and (holdings(script, roots) != before) == counts
+
+
 def test_a_yes_holds_for_a_file_in_a_folder_that_may_be_entered_and_not_listed(tmp_path, monkeypatch):
     "A folder of mode --x tells nobody what is in it, and the command opens it by name all the same."
     from passepartout.shell.named import holdings

@@ -146,6 +146,21 @@ def test_output_is_cut_and_counted_and_a_flood_ended(opened_memex, wrap):
     assert found.ended == "output" and found.kept <= RunLimits().output
 
 
+@BOTH
+@pytest.mark.parametrize("files", [64, 40, 105])
+def test_where_few_files_may_be_open_commands_run_all_the_same(opened_memex, wrap, files):
+    found = run(opened_memex[1], script((cmd("printf", "b\\na\\n"), cmd("sort"), cmd("head", "-n1"))), wrap, limits=RunLimits(files=files))
+    assert (found.status, found.stdout, found.stderr) == (0, b"a\n", b"")
+    found = run(opened_memex[1], script(cmd("cat", redirects=(Redirect(0, "text", "word"),))), wrap, limits=RunLimits(files=files))
+    assert (found.status, found.stdout) == (0, b"word")
+
+
+@BOTH
+def test_where_too_few_files_may_be_open_a_sentence_says_so(opened_memex, wrap):
+    found = run(opened_memex[1], script(cmd("echo", "x")), wrap, limits=RunLimits(files=8))
+    assert found.status is None and b"Traceback" not in found.stderr and b"Too many open files" in found.stderr, found.stderr
+
+
 @pytest.mark.slow
 @BOTH
 def test_memory_of_one_and_of_all(opened_memex, wrap):

@@ -1,4 +1,5 @@
 """Skills whose triggers, prompts and mandates misbehave, and a registry that keeps its order."""
+import asyncio
 import random
 import re
 import sys
@@ -214,6 +215,16 @@ async def test_a_broken_prompt_ends_in_an_answer(prompt):
     agent.backends.register("model", lambda prompt, system_prompt: "hello", inline=True)
     reply = await agent.handle("hi")
     assert reply == "hello" or "Something went wrong" in reply or "tried to end the program" in reply
+
+
+@pytest.mark.parametrize("part", ["trigger", "system_prompt_augment", "probabilistic", "deterministic"])
+async def test_a_part_that_says_it_was_cancelled_cancels_nobody(part):
+    def cancels(*given): raise asyncio.CancelledError
+    agent = Agent.bare()
+    agent.skills.register(Skill("odd", **{"trigger": lambda s: True, "deterministic" if part == "trigger" else part: cancels, part: cancels}))
+    agent.backends.register("model", lambda prompt, system_prompt: "hello", inline=True)
+    reply = await agent.handle("hi")
+    assert reply.status in ("answered", "rejected", "failed") and reply
 
 
 async def test_a_prompt_that_hangs_is_stopped():

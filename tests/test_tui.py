@@ -306,6 +306,18 @@ async def test_what_was_said_in_another_window_is_shown_once(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("job, who", [("gardener", "The job gardener asked"), ("", "A background job asked")])
+async def test_what_a_job_asked_is_shown_under_its_name(tmp_path, job, who):
+    asked = {"turn": "jobs", "session": "main", "at": 0.0, "records": [{"kind": "turn", "body": {"text": "", "sensor": "worker", "job": job}},
+             {"kind": "answer", "body": {"text": "This needs your approval. The link is dead.", "status": "requires-approval"}}]}
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        await until(pilot, lambda: app.before is not None)
+        app.watching.end()
+        for _ in range(3): app.hear_turns([asked])
+        assert has(app, who) and not has(app, "it waits for your answer")
+
+
+@pytest.mark.slow
 async def test_of_an_answer_that_is_cut_off_stays_what_was_shown(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         for kind, value in (("draft", "Half"), ("busy", True), ("draft", "Half of it")): app.events(kind, value)

@@ -1,4 +1,5 @@
 """The verdict algebra, by Hypothesis: whatever gates there are, verdicts only tighten and judge what would run."""
+import asyncio
 import json
 import time
 from types import SimpleNamespace
@@ -269,10 +270,12 @@ def test_resources_that_are_no_mapping_reject(resolved):
         assert isinstance(judge(agent_with(Skill("odd", deterministic=lambda a, s: type(verdict)(a, resolved=resolved))), call(), SIGNAL).verdict, Rejected)
 
 
-def test_a_gate_that_exits_rejects():
-    def leaves(action, signal): raise SystemExit(1)
+@pytest.mark.parametrize("error", [SystemExit(1), GeneratorExit(), asyncio.CancelledError()], ids=lambda e: type(e).__name__)
+def test_a_gate_that_exits_rejects(error):
+    "A plain function cannot be cancelled from outside: what looks like it is the gate's own fault."
+    def leaves(action, signal): raise error
     try: verdict = judge(agent_with(Skill("leaves", deterministic=leaves)), call(), SIGNAL).verdict
-    except SystemExit: verdict = None
+    except BaseException: verdict = None
     assert isinstance(verdict, Rejected)
 
 

@@ -39,7 +39,8 @@ from ..confinement.roots import PathRefused, Root
 # %% ../../nbs/checkup/19bh_notecheck.ipynb #1be41ae0
 def index_problem(path: Path) -> str:
     "What is wrong with the file of an index; empty when nothing is, or when there is none."
-    if not path.exists(): return ""
+    if not os.path.lexists(path): return ""
+    if not path.is_file(): return f"{path} is no file, so it is not opened"
     try:
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
         try: said = db.execute("PRAGMA quick_check(1)").fetchone()[0]

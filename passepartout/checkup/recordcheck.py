@@ -25,6 +25,7 @@ from ..amounts import listed
 from ..conditions import PassepartoutError
 from ..health import Finding, chain_findings, clock_findings, effect_findings
 from ..journal import Journal, JournalError
+from ..storage.journalfile import refuse_exchanged
 from .patient import Patient
 from ..previews import visible
 from ..protocol import frame_message, read_frame_sync
@@ -53,7 +54,11 @@ def record_findings(journal: Journal, path: Path) -> Iterator[Any]:
 def check_journal(patient: Patient) -> Iterator[Any]:
     "Whether the record is whole and can be written."
     if patient.settings is None: return
-    if not patient.journal.exists():
+    try: refuse_exchanged(patient.journal)
+    except JournalError as error:
+        yield Finding(error.message, "What that process is asked to do is refused, and so is everything that is begun beside it.", "Do what the sentence says.", "unhealthy")
+        return
+    if not os.path.lexists(patient.journal):
         yield f"There is no record yet; the first start makes it, in {patient.settings.journal_dir}."
         return
     try: journal = Journal.look(patient.journal)

@@ -70,7 +70,7 @@ class PlanBook:
 def plan_from_record(session: str, body: Mapping[str, Any]) -> PlanState:
     "A plan as its first record tells it."
     return PlanState(body["plan"], {k: body[k] for k in ("steps", "explanation")}, tuple(body["said"]), body["planned"], body["approved"],
-                     session, body["declared"], body.get("owner", ""), body.get("agreed") or {}, body.get("held") or {}, restored=True)
+                     session, body["declared"], body.get("owner", ""), body.get("agreed") or {}, body.get("held") or {}, restored=True, job=body.get("job") or "")
 
 # %% ../../nbs/plans/17de_plandesk.ipynb #5cf4313c
 def apply_edit(state: PlanState, body: Mapping[str, Any]) -> None:

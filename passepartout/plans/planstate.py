@@ -40,10 +40,11 @@ class PlanState:
     stopped: str = ""
     plan: Any = None                   # as it was read in this process
     restored: bool = False
+    job: str = ""                      # the job that proposed it
 
     def record(self) -> dict:
         return {"plan": self.id, **self.written, "said": list(self.said), "planned": self.planned, "approved": self.approved,
-                "declared": self.declared, "owner": self.owner, "agreed": self.agreed, "held": self.held}
+                "declared": self.declared, "owner": self.owner, "agreed": self.agreed, "held": self.held, "job": self.job}
 
 # %% ../../nbs/plans/17db_planstate.ipynb #f74e630f
 STEP, HOLE_RECORD, ROUND = Keyword("plan-step"), {"hole": True}, Regex(r"\[\d+\]")

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/shell/inside.html.md"""
 
 # %% auto #0
 __all__ = ['HIGH', 'LETTERS', 'DIGITS', 'BUILTINS', 'MOST_SAID', 'MOST_TEXT', 'MOST_INPUT', 'MOST_NAMES', 'MOST_CALL', 'FILE',
-           'NAME', 'PART', 'MOST_LEFT', 'set_limits', 'high', 'text_fd', 'say', 'do_cd', 'do_pwd', 'is_name',
+           'NAME', 'PART', 'MOST_LEFT', 'set_limits', 'lowest', 'high', 'text_fd', 'say', 'do_cd', 'do_pwd', 'is_name',
            'do_export', 'do_echo', 'unescape', 'character', 'succeed', 'fail', 'start', 'status_of', 'others',
            'memory_of', 'adopt_orphans', 'ScriptEnded', 'Stage', 'began', 'judged', 'builtin', 'complain', 'forked',
            'ready', 'begin', 'output_file', 'fill', 'taken', 'names_in', 'split', 'names_of', 'run_one', 'needs_all',
@@ -38,10 +38,15 @@ def set_limits(limits: dict) -> None:
 # %% ../../nbs/shell/inside.ipynb #3909991b
 HIGH = 100
 
+def lowest() -> int:
+    "The first number that a descriptor of ours may have."
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return HIGH if most == resource.RLIM_INFINITY else min(HIGH, most // 2)
+
 def high(fd: int) -> int:
     "Move `fd` out of the way of commands."
     import fcntl
-    try: return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, HIGH)
+    try: return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, lowest())
     finally: os.close(fd)
 
 # %% ../../nbs/shell/inside.ipynb #7ef2627c
@@ -226,7 +231,7 @@ class Stage:
         opened = []
         try:
             for fd, kind, target in redirects:
-                if fd >= HIGH or kind == "dup" and target not in table: raise OSError(9, "Bad file descriptor")
+                if fd >= lowest() or kind == "dup" and target not in table: raise OSError(9, "Bad file descriptor")
                 if kind == "dup": table[fd] = table[target]; continue
                 opened.append(high(self.ask(target) if kind == "file" else text_fd(target) if kind == "text"
                                    else os.open(os.devnull, os.O_RDWR)))
@@ -582,7 +587,8 @@ def main(control: int) -> None:
     set_limits(job["limits"])
     os.umask(0o022)
     if not job["limits"].get("alone"): adopt_orphans()
-    stage, report = Stage(socket.socket(fileno=high(control)), job), {}
+    try: stage, report = Stage(socket.socket(fileno=high(control)), job), {}
+    except OSError as error: sys.exit(f"No command was started: {error.strerror}.")
     try:
         if job.get("cwd"): os.chdir(job["cwd"])
         stage.env["PWD"] = os.getcwd()

@@ -48,7 +48,7 @@ TOO_MANY = "The command names more files in more folders than can be looked at, 
 
 def named_files(script: Script, roots: Sequence[Root]) -> list[str]:
     "The paths of the files that a script names, sorted. `PathRefused` when there are more than `MOST_PLACES` to look at, or more than `MOST_BELOW` names fit in its folders."
-    words = [word for command in script.commands() for word in (*command.argv, *(str(r.target) for r in command.redirects if r.kind == "read"))]
+    words = [word for command in script.commands() for word in (*command.argv, *(str(r.target) for r in command.redirects if r.kind in ("read", "write")))]
     names = {name: _folded(name.partition("/")[0]) for name in names_in(words)}
     folders, found, looked, below = [""], set(), 0, 0
     for folder in folders:

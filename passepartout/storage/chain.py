@@ -217,6 +217,7 @@ def read_key(path: Path) -> bytes | None:
         key, found = read_up_to(path, 64)
         mode = found.st_mode
     except FileNotFoundError:
+        if path.is_symlink(): raise JournalError(f"The journal's key {path} is a link that leads nowhere. Put back what it leads to; without it, remove the link, and older records can no longer be checked.") from None
         return None
     except OSError as error:
         raise JournalError(f"The journal's key {path} cannot be read ({error.strerror}). Make it readable to you alone.") from error

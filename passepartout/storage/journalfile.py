@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/storage/journalfile.html.md"""
 
 # %% auto #0
 __all__ = ['TROUBLE', 'SCHEMA', 'JournalBusy', 'log_apart', 'unread', 'explain', 'explained', 'private_folder', 'refuse_foreign',
-           'let_go', 'log_left', 'refuse_apart', 'refuse_exchanged', 'connect', 'raise_format', 'set_up', 'find_key',
-           'Whereabouts', 'claim', 'lock_of', 'is_alive']
+           'let_go', 'log_left', 'refuse_apart', 'refuse_exchanged', 'refuse_other', 'connect', 'raise_format',
+           'set_up', 'find_key', 'Whereabouts', 'claim', 'lock_of', 'is_alive']
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #e6016551
 import errno, fcntl, os, sqlite3, subprocess, time
@@ -157,6 +157,13 @@ def refuse_exchanged(path: Path) -> None:
 
 def _named(file: tuple[int, int] | None) -> str: return f"{file[0]}:{file[1]}" if file else "none"
 
+# %% ../../nbs/storage/05bc_journalfile.ipynb #ab75a7a6
+def refuse_other(path: Path) -> None:
+    "`JournalError` for a folder, a pipe, a device, or a link that leads nowhere in the place of a journal."
+    if os.path.lexists(path) and not path.is_file():
+        raise JournalError(f"{path} is {'a link that leads nowhere' if path.is_symlink() and not path.exists() else 'a folder, a pipe or a device'} and no journal. "
+                           "Move it away to begin a new journal; nothing was written.")
+
 # %% ../../nbs/storage/05bc_journalfile.ipynb #f2988455
 _BEGIN = "PRAGMA page_size=2048; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=1000; PRAGMA synchronous=FULL;"
 
@@ -164,8 +171,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
     "An open database at `path` (None: in memory), with the write-ahead log on. Raises `JournalError`."
     if path:
         private_folder(path.parent)
-        if path.exists() and not path.is_file():
-            raise JournalError(f"{path} is a folder or a device and no journal. Move it away to begin a new journal; nothing was written.")
+        refuse_other(path)
         refuse_exchanged(path)
         make_private(path.resolve())
         try: check_beside(path)

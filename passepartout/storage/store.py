@@ -17,7 +17,7 @@ from typing import Any, Callable
 from .breaks import Break, survey
 from .chain import (START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, read_anchor,
                                         read_key, seal, unwritable, write_anchor)
-from .journalfile import TROUBLE, Whereabouts, claim, connect, explain, explained, find_key, let_go, log_apart, refuse_apart, set_up
+from .journalfile import TROUBLE, Whereabouts, claim, connect, explain, explained, find_key, let_go, log_apart, refuse_apart, refuse_other, set_up
 
 # %% ../../nbs/storage/05c_store.ipynb #4642bf9c
 class Draft:
@@ -311,6 +311,7 @@ class ReadOnlyChain(OpenedChain):
         SQLite may leave an empty log beside it. Raises `JournalError`, also when there is no key to check it with."""
         path = Path(path).absolute()
         with explained(path):
+            refuse_other(path)
             if (key := read_key(path.with_suffix(".key"))) is None:
                 raise JournalError(f"The journal's key {path.with_suffix('.key')} is gone. Put back a copy of it; "
                                    "without one, older records can no longer be checked.")

@@ -182,6 +182,8 @@ class EventHandlers(WaitingEvents):
     def replay(self, turn: Mapping, asked: str, answered: str) -> None:
         "Show a turn that is on record."
         self.mine.add(turn["turn"])
-        body = next((r["body"] for r in turn["records"] if r["kind"] == "answer" and r["body"]), {"text": answered})
+        begun, body = ({r["kind"]: r["body"] for r in turn["records"] if r["body"]}.get(kind) or {} for kind in ("turn", "answer"))
         if asked: self.talk.add(Line("›", "", asked, "bold"))
-        self.talk.add(Line("‹", "", TEXTS["answer"](body, 76)))
+        if begun.get("sensor") == "worker" and body.get("status") == "requires-approval":
+            return self.tell(f"{'The job ' + str(begun['job']) if begun.get('job') else 'A background job'} asked for your approval. F2 shows what waits.", "magenta", "◆")
+        self.talk.add(Line("‹", "", TEXTS["answer"](body or {"text": answered}, 76)))
