@@ -53,3 +53,9 @@ def test_who_stands_nowhere_has_neither_a_yes_nor_a_no(tmp_path):
 def test_what_a_row_or_a_date_answers(tmp_path, line, said):
     (answer,), files = play(tmp_path, NOTES, line)
     assert said in answer and files["costs.org"] == COSTS, answer
+
+
+@pytest.mark.parametrize("line", ["which recipes have chickpeas", "which recipes contain chickpeas?", "what recipes have chickpeas in them", "welche recipes haben chickpeas"])
+def test_which_pages_of_a_folder_mention_something_is_looked_for(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"recipes/curry.md": "# Curry\n- chickpeas\n", "recipes/soup.md": "# Soup\n- lentils\n"}, line)
+    assert answer.startswith("1 section") and "recipes/curry.md" in answer, answer

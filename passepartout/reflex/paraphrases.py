@@ -21,6 +21,8 @@ _DUE = (
     (r"(?P<what>.{2,60}?) (?:is )?due when", "when is {what} due"),
     (r"(?:what|which) (?P<what>(?!(?:tasks?|todos?|notes?|files?|pages?|days?|weeks?|hours?|items?|things?|deadlines?|appointments?|meetings?|events?|reminders?)\b)\w{3,20}?)s? (?:do|have|must) (?:i|we) (?:have |got |work )?(?P<when>(?:this|next) (?:week|month)|today|tomorrow|on \w+day)", "when is {what} {when}"),
     (r"(?:what|who|which (?:notes?|pages?|files?)) cites? (?P<what>.{2,60})", "find {what}"),
+    (r"(?:in |from )?(?:which|what) (?P<what>(?!(?:tasks?|todos?|days?|weeks?|months?|hours?|items?|things?|deadlines?|appointments?|meetings?|events?|reminders?|projects?)\b)\w{3,20}s) (?:do )?(?:(?:i|we) )?(?:have|contain|use|need|take|call for|are made with|are with|mention|include) (?P<words>(?!(?:i|we|to|no|not|not yet|been)\b)[\w' -]{2,60}?)(?: in (?:them|it))?", "find {what} {words}"),
+    (r"(?:in )?welche[nr]? (?P<what>\w{3,20}) (?:haben|enthalten|brauchen|sind mit|ist|sind|mit|gibt es mit) (?P<words>(?!(?:ich|wir|noch|nicht|schon|heute|morgen|offen|fällig)\b)[\w -]{2,60}?)(?: drin)?", "find {what} {words}"),
     (r"(?:the |my |our )?(?:plan|schedule|programme?) (?:for|of) (?P<what>.+)", "what is due {what}"),
     (r"what (?:should|shall|can|do) (?:i|we) (?:need to )?(?:focus on|work on|tackle|concentrate on|take care of|do first|start with"
      rf"|begin with){_NOW}", "what is due today"),
