@@ -28,6 +28,7 @@ from .dates import NoSuchDate, say_day, words_of
 from .edits import ask_which, edit, number_in, with_fallback
 from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere, with_its_end
 from .german import in_english
+from .changedmind import settled
 from .corrections import not_that_one, that_was_meant, the_other, word_instead
 from .followups import about_the_new, narrowed, next_of_list, of_another, shown_more, spelled_out, went_on
 from .guesses import suggestion
@@ -181,7 +182,7 @@ def meant_by(request: Request, around: Surroundings) -> dict:
     try:
         if each := entries(request.text, today, around) or line_by_line(request.text, today, around) or begun_anew(request.text): return each
         if (quoted := in_quotes(request.text, around)) != request.text: request = Request.of(quoted, today)
-        around = spelled_out(around, today)
+        around, request = spelled_out(around, today), settled(request)
         if asked := signs_offered(request, around) or page_or_note(request, around): return asked
         if which_of_two(request, around): return decline(WHICH)
         if left := says_no(request, around): return left

@@ -115,9 +115,10 @@ def stated(request: Request) -> str | None:
     if verb in _PAST: return f"done {thing}"
     if found["did"]: return None
     if verb in ("urgent", "important"): return f"make {thing} priority A"
-    return f"mark {thing} as {verb}" if verb in STATE_WORDS else None
+    return f"mark {thing} as {verb}" if verb in STATE_WORDS and not _ASKS_WHICH.match(line) else None
 
 # %% ../../nbs/reflex/guesses.ipynb #5ec41eb7
+_ASKS_WHICH = Regex(r"(?:which|what|who|when|where|how)\b", re.I)                      # which one is next
 _NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|auch|noch|bitte|erst|doch|lieber)\s*)+", re.I)
 _COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b|both\s+(?:on|at|to|by|for|today|tomorrow|next|this|\w+day)\b)", re.I)

@@ -43,6 +43,7 @@ from .scopes import about_place, how_many, which_notes
 from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
 from .whens import split_when
+from .linksto import links_named
 from .standing import has_somebody
 from .tabledays import spent_on, starts
 from .tables import of_tables
@@ -167,7 +168,7 @@ FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_refe
 LOOKING: tuple[Form, ...] = (of_clocks, has_somebody, spent_on, starts, alone(pleasantry), for_journal, page_to_read, which_notes,
                              alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, until_birthday, how_long, when_is, is_it_then, is_it_done,
-                             alone(recent), inbox, whats_in, of_tables, alone(find), look, alone(journal_of_today), by_words)
+                             alone(recent), inbox, whats_in, of_tables, links_named, alone(find), look, alone(journal_of_today), by_words)
 
 
 # %% ../../nbs/reflex/sentences.ipynb #fb76210a
