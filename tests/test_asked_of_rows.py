@@ -60,3 +60,12 @@ def test_what_a_row_or_a_date_answers(tmp_path, line, said):
 def test_which_pages_of_a_folder_mention_something_is_looked_for(tmp_path, line):
     (answer,), _ = play(tmp_path, {"recipes/curry.md": "# Curry\n- chickpeas\n", "recipes/soup.md": "# Soup\n- lentils\n"}, line)
     assert answer.startswith("1 section") and "recipes/curry.md" in answer, answer
+
+
+@pytest.mark.parametrize("line, said", [("highest sys", "150 is the highest of 3"), ("what was the lowest pulse this week?", "69 is the lowest of 3"), ("average sys", "143.33 on average, of 3"), ("average of test 1 in marks", "3 on average, of 2"),
+                                        ("what is test 1 of Leo", "4, in marks.org:4"), ("Leo's oral", "3, in marks.org:4"), ("durchschnitt sys", "143.33 on average")])
+def test_extremes_averages_and_cells_of_tables(tmp_path, line, said):
+    notes = {"mum.org": "* Pressure\n| Date | Sys | Pulse |\n|---+---+---|\n| 2026-11-17 | 142 | 71 |\n| 2026-11-18 | 150 | 80 |\n| 2026-11-19 | 138 | 69 |\n",
+             "marks.org": "* Marks\n| Student | Test 1 | Oral |\n|---+---+---|\n| Leo | 4 | 3 |\n| Mira | 2 | 1 |\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert said in answer and files == notes, answer
