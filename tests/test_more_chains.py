@@ -37,3 +37,9 @@ def test_a_box_that_was_just_checked_off_is_unchecked_by_it(tmp_path):
 def test_other_words_that_were_answered_wrongly(tmp_path, line, said, never):
     (answer,), _ = play(tmp_path, {"7b.md": MARKS, "a.org": "* Physio <2026-11-23 Mon 15:00>\n"}, line)
     assert said in answer and never not in answer, answer
+
+
+@pytest.mark.parametrize("line", ["same at 18", "and also in the evening at 9", "the same at 6 pm"])
+def test_no_task_is_offered_that_is_called_same_or_also(tmp_path, line):
+    answers, files = play(tmp_path, {"inbox.org": ""}, "remind me every day at 8 to give her the pills", line)
+    assert "Did you mean “todo" not in answers[1] and files["inbox.org"].count("* TODO") == 1, answers

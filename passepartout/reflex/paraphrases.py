@@ -69,7 +69,7 @@ _NAMED = (
     (r"(?:did|have) (?:i|we) (?:already )?(?:pay|paid|call|called|send|sent|book|booked|buy|bought|order|ordered|finish|finished|return|returned"
      r"|write|written|fix|fixed|renew|renewed|clean|cleaned|answer|answered) (?:the |my |our )?(?P<what>.+?)(?: yet| already)?", "is {what} done?"),
     (r"(?P<what>(?:the |number |no\.? ?)?(?:first|second|third|fourth|fifth|sixth|last|\d{1,2}(?:st|nd|rd|th)?)(?: (?:one|task|thing))?) (?:is|was|are) (?:already |now )?(?:done|finished|completed)", "done {what}"),
-    (r"(?:the )?(?P<who>[\w' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
+    (r"(?:the )?(?P<who>[\w.' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
     (r"(?!(?:his|hers|its|this|whats|wheres|whos|yes|ours|yours|theirs|plus|thanks|less)\b)(?P<who>(?:[\w-]{2,30} )?[\w-]{1,30}?[^\W\d_s])s (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
     (r"(?:what(?:'s| is) )?(?:the )?(?:telephone|tel|cell|cellphone|mobile|phone)(?: number| no)? (?:of|for) (?:the |my |our )?(?P<who>.+)", "what do my notes say about {who} phone"),
     (r"(?:what(?:'s| is) )?(?P<who>[\w-]{2,30}(?: [\w-]{2,30})?)'s? (?:telephone|tel|cell|cellphone)(?: number| no)?", "what do my notes say about {who} phone"),
