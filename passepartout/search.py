@@ -249,7 +249,7 @@ def no_terms(query: str) -> str:
             f"found by: grep -rnF {quote(query.strip()[:60])} .")
 
 # %% ../nbs/08c_search.ipynb #6a031791
-EMPTY_FOLDER, FEWER = "There are no notes in this folder.", " Try fewer words."
+EMPTY_FOLDER, FEWER = "There are no notes in this folder: a note is a file that ends in .org or .md.", " Try fewer words."
 
 def say_missing(words: Iterable[str], near: Sequence[str]) -> str:
     "That no note has these words, quoted already, and which come close."

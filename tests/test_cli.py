@@ -715,3 +715,9 @@ def test_a_sandbox_that_cannot_even_be_tried_is_a_finding(capsys, monkeypatch):
     monkeypatch.setattr(sandbox, "find_bubblewrap", broken)
     found = try_sandbox()()
     assert not found.works and "could not be tried" in found.problem and "Input/output error" in found.problem and not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words, said", [("find", "passepartout find roof"), ("done", "passepartout done"), ("skills new", "passepartout skills new"), ("approvals approve", "listed by: passepartout approvals"), ("gate check", "gate check '(:TARGET")])
+def test_a_missing_argument_is_told_with_an_example(words, said, capsys):
+    from passepartout.cli import run as run_line
+    assert run_line(words.split()) == 2 and said in capsys.readouterr().err

@@ -218,6 +218,7 @@ def list_command(text: str, today: date) -> list[Command] | None:
     "check off I in X, uncheck I in X, add item I to X, add I to the X list"
     if found := _CHECK.fullmatch(text) or _UNCHECK.fullmatch(text):
         done, rest = found.re.pattern is _CHECK.pattern, next(filter(None, found.groups()))
+        if not done and rest.lower() in ("it", "that", "this", "that one", "this one"): return None            # reopen it
         said = "check off “{}”" if done else "open the item “{}” again"
         pairs = [(found[2], found[3])] if done and found[2] else [(rest, ""), *cuts(rest, "in|on|from|of|under")]
         if done and found[2] and not found[3]: pairs = [(rest, "")]

@@ -47,6 +47,7 @@ def went_on(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/followups.ipynb #f352f18c
 _AND_THAT = Regex(r"(?:and|und|or|oder|what\s+about|and\s+what\s+about|how\s+about|was\s+ist\s+mit|und\s+was\s+ist\s+mit)\s+(?:for\s+|für\s+|mit\s+)?(.{2,60}?)", re.I)
 _ASKED_OF = (Regex(r"(?P<ask>(?:when(?:['’]?s|\s+is)\s+)?)(?P<what>[\w-]{2,40}?)(?P<end>['’]?s\s+(?:birthday|(?:phone\s+)?number|phone|e-?mail|address))", re.I), Regex(r"(?P<ask>wann\s+hat)\s+(?P<what>.{2,60}?)(?P<end>\s+geburtstag)", re.I),
+             Regex(r"(?P<ask>has|have|did|hat|haben)\s+(?P<what>.{2,40}?)(?P<end>\s+(?:(?:already|yet|schon|bereits)\s+)*\w{3,20}(?:\s+(?:yet|already))?)", re.I),
              Regex(r"(?P<ask>when(?:['’]?s|\s+is|\s+are|\s+was)|how\s+old\s+(?:is|are)|(?:is|are)(?=.*\s(?:done|finished|open)$)|how\s+(?:many\s+days|long)\s+(?:is\s+it\s+)?(?:until|till))\s+(?P<what>.{2,80}?)(?P<end>\s+(?:due|planned|scheduled|done|finished|open)(?:\s+(?:yet|already))?)?", re.I))
 
 def asked_of_another(request: Request, around: Surroundings) -> str | None:

@@ -176,7 +176,7 @@ _DAYS = (
 _OPEN_TASKS = (
     (r"(?:was|welche (?:aufgaben|termine)) (?:wiederholt|wiederholen|kommt|kommen) (?:sich|(?:immer )?wieder)(?: alles)?|(?:zeige?(?: mir)? )?(?:alle |meine |die )*wiederkehrenden? (?:aufgaben|termine)", "what repeats"),
     (r"was (?:habe?|haben) (?:ich|wir) noch (?:alles )?zu (?:tun|erledigen|machen)|was fehlt noch|was muss noch (?:gemacht|erledigt) werden", "all open tasks"),
-    (r"was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|welche aufgaben (?:habe ich|gibt es)(?: noch)?", "all open tasks"),
+    (r"was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|welche aufgaben (?:habe ich|gibt es|sind)(?: noch)?(?: offen)?", "all open tasks"),
     (r"(?:zeige?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen? )?aufgaben", "all open tasks"),
     (r"(?:(?:ist|gibt es|habe ich) (?:et)?was überfällig(?:es)?|was (?:ist|war) (?:alles )?überfällig|überfällig(?:e aufgaben)?|was habe ich (?:vergessen|verpasst))", "what is overdue"),
     (r"welche (?P<what>[^?,:;]{2,60}?) (?:ist|sind) (?:noch |schon |bereits )*überfällig", "which {what} are overdue"),

@@ -115,10 +115,11 @@ def stated(request: Request) -> str | None:
     if verb in _PAST: return f"done {thing}"
     if found["did"]: return None
     if verb in ("urgent", "important"): return f"make {thing} priority A"
-    return f"mark {thing} as {verb}" if verb in STATE_WORDS else None
+    return f"mark {thing} as {verb}" if verb in STATE_WORDS and not _ASKS_WHICH.match(line) else None
 
 # %% ../../nbs/reflex/guesses.ipynb #5ec41eb7
-_NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|auch|noch|bitte|erst|doch|lieber)\s*)+", re.I)
+_ASKS_WHICH = Regex(r"(?:which|what|who|when|where|how)\b", re.I)                      # which one is next
+_NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|(?:the\s+)?same|in\s+the\s+(?:morning|afternoon|evening)|auch|noch|bitte|erst|doch|lieber|(?:das\s+)?gleiche|dasselbe)\b\s*)+", re.I)
 _COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b|both\s+(?:on|at|to|by|for|today|tomorrow|next|this|\w+day)\b)", re.I)
 
@@ -175,7 +176,7 @@ def _with_a_day(words: list[str], line: str, named: bool, today: date) -> str | 
         if title and when: return f"todo {title} {' '.join(words[at:])} {' '.join(words[:at])[len(title):].strip()}"
     if not _TOLD_OF_ONESELF.match(line) and not STATEMENT.search(line) and (spelt := short_day(line, today)): return f"todo {spelt}"
     title, when = split_when(f"{' '.join(words)} today", today)
-    return f"todo {' '.join(words)} today" if title and when and when.clock and not STATEMENT.search(title) and not doubt(title, when, today) else None
+    return f"todo {' '.join(words)} today" if title and when and when.clock and not STATEMENT.search(title) and not _NO_TITLE.fullmatch(title) and not doubt(title, when, today) else None
 
 # %% ../../nbs/reflex/guesses.ipynb #c19ed884
 _TOLD_OF_ONESELF = Regex(r"(?:(?:today|tonight|yesterday|this\s+\w+),?\s+)?(?:i|we|he|she|they)(?:['’](?:m|re|s|ve|d)\b|\s+(?:am|are|is|was|were|have|had|has|did|feel|felt|ran|met|saw|went|ate|slept|swam|drove|spent|got|found|made|took|bought|spoke|talked|had|\w{2,}ed)\b)(?!\s+(?:to|going|meeting|seeing|got\s+to)\b)"

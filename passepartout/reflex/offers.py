@@ -17,6 +17,7 @@ from datetime import date
 from ..lazy import Regex
 from .captures import Request, capture_head, say
 from .dates import NAMED, ORDINAL, WEEKDAY, NoSuchDate, calendar_span, shifted, words_of
+from .dictated import BREAK
 from .doubts import doubt
 from .germandays import in_english_days
 from .lookups import ENDING, Surroundings
@@ -43,7 +44,7 @@ def taken_up(request: Request, around: Surroundings) -> str | None:
     if answered == WHICH: return taken_up(request, replace(around, earlier=around.earlier[:-1]))
     said = " ".join(words_of(request.text))
     offer = found[1] if (found := _OFFERED.search(answered)) else f"todo {words_kept(Request.of(asked, request.today))}" if answered.startswith(EITHER) and TODO_OR_NOTE in answered else ""
-    if said in _YES: return found and offer
+    if said in _YES: return found and (offer.replace(BREAK, "\n") if answered.startswith("Some of these words") else offer)
     if said in _EACH: return as_tasks(asked) if answered.endswith(f"answer {EACH_LINE}.") else None
     if offer and (otherwise := at_another_time(offer, request.text, request.today)): return otherwise
     if said not in _KEEPS or not (TODO_OR_NOTE in answered or answered.startswith(UNHEARD)): return None

@@ -21,6 +21,8 @@ _DUE = (
     (r"(?P<what>.{2,60}?) (?:is )?due when", "when is {what} due"),
     (r"(?:what|which) (?P<what>(?!(?:tasks?|todos?|notes?|files?|pages?|days?|weeks?|hours?|items?|things?|deadlines?|appointments?|meetings?|events?|reminders?)\b)\w{3,20}?)s? (?:do|have|must) (?:i|we) (?:have |got |work )?(?P<when>(?:this|next) (?:week|month)|today|tomorrow|on \w+day)", "when is {what} {when}"),
     (r"(?:what|who|which (?:notes?|pages?|files?)) cites? (?P<what>.{2,60})", "find {what}"),
+    (r"(?:in |from )?(?:which|what) (?P<what>(?!(?:tasks?|todos?|days?|weeks?|months?|hours?|items?|things?|deadlines?|appointments?|meetings?|events?|reminders?|projects?)\b)\w{3,20}s) (?:do )?(?:(?:i|we) )?(?:have|contain|use|need|take|call for|are made with|are with|mention|include) (?P<words>(?!(?:i|we|to|no|not|not yet|been)\b)[\w' -]{2,60}?)(?: in (?:them|it))?", "find {what} {words}"),
+    (r"welche (?P<what>(?!(?:aufgaben|todos|termine|notizen|dateien|seiten|tage|projekte)\b)\w{3,20}) (?:haben|enthalten|brauchen|sind mit|gibt es mit) (?P<words>(?!(?:ich|wir|noch|nicht|schon|keine?n?|heute|morgen)\b)[\w -]{2,60}?)(?: drin)?", "find {what} {words}"),
     (r"(?:the |my |our )?(?:plan|schedule|programme?) (?:for|of) (?P<what>.+)", "what is due {what}"),
     (r"what (?:should|shall|can|do) (?:i|we) (?:need to )?(?:focus on|work on|tackle|concentrate on|take care of|do first|start with"
      rf"|begin with){_NOW}", "what is due today"),
@@ -67,7 +69,7 @@ _NAMED = (
     (r"(?:did|have) (?:i|we) (?:already )?(?:pay|paid|call|called|send|sent|book|booked|buy|bought|order|ordered|finish|finished|return|returned"
      r"|write|written|fix|fixed|renew|renewed|clean|cleaned|answer|answered) (?:the |my |our )?(?P<what>.+?)(?: yet| already)?", "is {what} done?"),
     (r"(?P<what>(?:the |number |no\.? ?)?(?:first|second|third|fourth|fifth|sixth|last|\d{1,2}(?:st|nd|rd|th)?)(?: (?:one|task|thing))?) (?:is|was|are) (?:already |now )?(?:done|finished|completed)", "done {what}"),
-    (r"(?:the )?(?P<who>[\w' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
+    (r"(?:the )?(?P<who>[\w.' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
     (r"(?!(?:his|hers|its|this|whats|wheres|whos|yes|ours|yours|theirs|plus|thanks|less)\b)(?P<who>(?:[\w-]{2,30} )?[\w-]{1,30}?[^\W\d_s])s (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
     (r"(?:what(?:'s| is) )?(?:the )?(?:telephone|tel|cell|cellphone|mobile|phone)(?: number| no)? (?:of|for) (?:the |my |our )?(?P<who>.+)", "what do my notes say about {who} phone"),
     (r"(?:what(?:'s| is) )?(?P<who>[\w-]{2,30}(?: [\w-]{2,30})?)'s? (?:telephone|tel|cell|cellphone)(?: number| no)?", "what do my notes say about {who} phone"),
@@ -89,6 +91,11 @@ _NAMED = (
 
 # %% ../../nbs/reflex/paraphrases.ipynb #ad9a990d
 _CHANGED = (
+    (r"(?:uncheck|untick) (?P<words>it|that|this)(?: one)?", "reopen {words}"),
+    (r"has (?:anyone|anybody|somebody|someone) (?P<words>\w{3,20})(?: yet| already)?", "who has {words}"),
+    (r"has (?:everyone|everybody) (?P<words>\w{3,20})(?: yet| already)?", "who has not {words}"),
+    (r"(?:does|do|has|have) (?:she|he|they) (?:have |got )?(?:anything|something|any appointments?|an appointment|any plans|plans)(?: on)? (?P<what>(?:on|in|at|this|next|tomorrow|today|tonight)\b.*)", "what is due {what}"),
+    (r"what appointments? (?:does|do) (?:she|he|they|[\w-]{2,30}) have (?P<what>(?:on|in|this|next|tomorrow|today)\b.*)", "what is due {what}"),
     (r"(?:actually |no,? )?(?:make|turn) (?P<words>it|that|this|.{2,60}?) (?:in)?(?:to )?a (?:task|todo|to-do)", "mark {words} as todo"),
     (r"(?:set|put|change|shift) (?P<words>it|that|this|.{2,60}?) (?:to|for|on) (?P<when>(?:next )?\w+day(?: (?:at )?[\d:.]{1,5}(?: ?[ap]m)?)?"
      r"|tomorrow|today|next week|\d{1,2}\.\d{1,2}\.?(?:\d{2,4})?)", "move {words} to {when}"),

@@ -21,7 +21,7 @@ SETTING = "name one in PROVIDER_CASCADE, in ~/.config/passepartout/settings.ini 
 HELP = """I work without a language model and understand these requests:
   what is due this week?      also: today, tomorrow, next 10 days, overdue since monday, on friday, in november, am I free on friday, how many tasks do I have today
   when is the dentist?        also: what's next?, is the dentist on thursday?, anything tomorrow morning?, how long until christmas, how old is Nele
-  what is in my inbox         also: what is on the packing list, show …, what did I finish this week, priority A tasks, list my notes, what is in projects, how much is not paid
+  what is in my inbox         also: what is on the packing list, show …, what did I finish this week, priority A tasks, list my notes, what is in projects
   find lisbon                 also: where is …, who is …, what did I decide about …, what links to lisbon
   note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise the inbox; journal: … goes onto today's page
   todo call Ana by friday     a task; by = deadline, on = scheduled; also tomorrow, in 3 days, every monday, every 1st of the month
@@ -29,6 +29,7 @@ HELP = """I work without a language model and understand these requests:
   remind me in 3 working days to call Ana      also: a week before the dentist to find the letter, in 2 hours to …
   read projects/roof.org from line 20
   what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what repeats, what is left for the roof
+  has Tom paid?               from tables and boxes; also: who hasn't paid, how much is not paid, how much have I spent on wood, how many nights this month, what time do I start tomorrow
   done dentist                also: reopen …, cancel …, mark … as waiting; after a list: done 2, move the first one to friday
   postpone dentist by a week  also: move … to friday, schedule … for …, set the deadline of … to …, unschedule …, skip … this week, pause … until january, resume …, make it 2 hours, an hour longer
   move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday

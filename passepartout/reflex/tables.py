@@ -6,12 +6,12 @@ Docs: https://example.org/passepartout/reflex/tables.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LEFT_OUT', 'MOST_TABLES', 'MOST_ROWS', 'Table', 'cells_of', 'tables_in', 'made_table', 'number_of', 'say_sum',
-           'column', 'amounts', 'rows_of', 'tables_with', 'of_tables', 'lines_told', 'sums', 'amount_of', 'who_has',
-           'amount_where', 'said_yes', 'cell_of']
+           'column', 'amounts', 'rows_of', 'rows_naming', 'in_favour', 'tables_with', 'of_tables', 'lines_told', 'sums',
+           'amount_of', 'who_has', 'amount_where', 'same_words', 'is_no', 'said_yes', 'cell_of']
 
 # %% ../../nbs/reflex/tables.ipynb #8322e9cc
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 from ..lazy import Regex
@@ -107,6 +107,22 @@ def rows_of(table: Table, at: int) -> list[tuple[int, tuple[str, ...]]]:
     "The rows that reach this column and are no totals of the others."
     return [(line, cells) for line, cells in table.rows if at < len(cells) and not TOTALS & set(re.findall(r"[^\W_]+", fold(" ".join(cells[:at]))))]
 
+# %% ../../nbs/reflex/tables.ipynb #8374191f
+def rows_naming(table: Table, who: list[str], at: int = 0) -> tuple[list, list]:
+    "The rows with a cell that is only these words, and those in which the words stand beside others; of those that reach column `at`."
+    inside = lambda cell: re.findall(r"[^\W_]+", fold(cell))
+    rows = rows_of(table, at) if at else [(line, cells) for line, cells in table.rows]
+    only = [(line, cells) for line, cells in rows if any(inside(cell) == who for cell in cells)]
+    return only, [(line, cells) for line, cells in rows if (line, cells) not in only and any(set(who) <= set(inside(cell)) for cell in cells)]
+
+# %% ../../nbs/reflex/tables.ipynb #e1e88721
+_AGAINST = frozenset("not no nicht un unpaid open offen still noch by from to via von".split())
+
+def in_favour(head: str, same: tuple[str, ...]) -> bool:
+    "Whether a yes below this title means that it is so: below *paid* and not below *not paid*; *paid by* names somebody."
+    words = set(re.findall(r"[^\W_]+", head))
+    return bool(words & set(same)) and not words & _AGAINST
+
 # %% ../../nbs/reflex/tables.ipynb #b8c582b7
 def tables_with(word: str, place: str | None, around: Surroundings) -> list[Table]:
     "The tables of the files with this word, or of the place only. Raises `IndexFailed`."
@@ -127,7 +143,8 @@ _HOW_MUCH_IS = Regex(r"(?:and\s+)?how\s+much(?:\s+money)?\s+(?:is|are|was|has|ha
                       r"|(?:and\s+)?how\s+much(?:\s+money)?\s+(?:is|are)(?:\s+still)?(?P<no3>\s+(?:open|outstanding|missing|owed|left\s+to\s+pay|to\s+be\s+paid|to\s+pay))(?:\s+(?:in|for|on)\s+(?P<place3>.{1,60}))?"
                       r"|(?:und\s+)?wie\s*viel\s+(?:ist|sind)(?:\s+(?:noch|schon|bereits))*(?P<no4>\s+nicht)?\s+(?P<what4>bezahlt|gezahlt)|(?:und\s+)?wie\s*viel\s+(?:ist|steht|sind)(?P<no5>(?:\s+noch)?\s+(?:offen|aus))", re.I)
 _PAID = ("paid", "bezahlt", "gezahlt")
-_SAME = {**dict.fromkeys((*_PAID, "pay", "payed"), _PAID), "sign": ("signed",), "confirm": ("confirmed",), "answer": ("answered",), "return": ("returned",)}
+_SAME = {**dict.fromkeys((*_PAID, "pay", "payed"), _PAID), "sign": ("signed",), "confirm": ("confirmed",), "answer": ("answered",), "return": ("returned",),
+         "reply": ("replied", "answered"), "replied": ("replied", "answered"), "register": ("registered",)}
 
 def of_tables(request: Request, around: Surroundings) -> dict | None:
     "sum of the amounts, how much did Ana pay, who hasn't paid; `None` for other sentences, and where no table answers."
@@ -159,18 +176,23 @@ def sums(named: dict[str, str], place: str | None, around: Surroundings) -> dict
     return lines_told(lines, f"sum of {named['what']}")
 
 # %% ../../nbs/reflex/tables.ipynb #fbe139b7
-def amount_of(named: dict[str, str], place: str | None, around: Surroundings) -> dict | None:
-    "The amounts in the rows that name somebody, and these rows."
+def amount_of(named: dict[str, str], place: str | None, around: Surroundings, keep: Callable[[tuple[str, ...]], bool | None] = lambda cells: True) -> dict | None:
+    "The amounts in the rows that name somebody or something, and these rows; of those with a date, the ones to `keep`."
     who, lines = fold(named["who"]).split(), []
     if who[0] in ("i", "we", "you", "it", "they", "he", "she", "ich", "wir"): return None
     for table in tables_with(" ".join(who), place, around):
         if (at := amounts(table)) is None: continue
-        rows = [(line, cells) for line, cells in rows_of(table, at) if any(set(who) <= set(re.findall(r"[^\W_]+", fold(cell))) for cell in cells)]
-        if not rows: continue
+        only, beside = rows_naming(table, who, at)
+        found, beside = (only, beside) if only else (beside, [])
+        undated = [row for row in found if keep(row[1]) is None]
+        rows = [row for row in found if keep(row[1])]
+        beside = [row for row in beside if keep(row[1])] + undated
+        if not found: continue
         total, odd = say_sum([(line, cells[at]) for line, cells in rows])
         shown = "".join(f"\n  {' | '.join(cells)}  ({table.file}:{line})" for line, cells in rows[:MOST_ROWS])
         more = f"\n  … {len(rows) - MOST_ROWS} more" if len(rows) > MOST_ROWS else ""
-        lines.append(f"{table.file}: {total or 'no sum'}, in the rows with “{named['who']}”.{odd}{shown}{more}")
+        left = "".join(f"\n  not added: {' | '.join(cells)}  ({table.file}:{line}){', which has no date' if (line, cells) in undated else ''}" for line, cells in beside[:MOST_ROWS])
+        lines.append(f"{table.file}: {total or ('no sum' if rows else 'nothing')}, in the rows with “{named['who']}”{named.get('when', '')}.{odd}{shown}{more}{left}")
     return lines_told(lines, f"how much did {named['who']} pay")
 
 # %% ../../nbs/reflex/tables.ipynb #d4e6df3b
@@ -182,7 +204,7 @@ def who_has(named: dict[str, str], place: str | None, around: Surroundings) -> d
     word, wants = fold(named["what"]).strip(), "no" not in named
     lines, same = [], _SAME.get(word, (word,))
     for table in {(table.file, table.rows): table for each in same for table in tables_with(each, place, around)}.values():
-        if not (at := next(filter(None, (column(table, each) for each in same)), 0)): continue
+        if not (at := next(filter(None, (column(table, each) for each in same)), 0)) or not in_favour(table.heads[at], same): continue
         rows = [(cells[0], (cells[at] if at < len(cells) else "").strip()) for _, cells in table.rows if cells[0] and not TOTALS & set(fold(cells[0]).split())]
         met = [name for name, said in rows if (said_yes(said) if wants else said.lower() in _NO)]
         other = [f"{name} (“{said[:30]}”)" for name, said in rows if not said_yes(said) and said.lower() not in _NO]
@@ -196,7 +218,7 @@ def amount_where(named: dict[str, str], place: str | None, around: Surroundings)
     same = _SAME.get(word, (word,))
     for table in {(table.file, table.rows): table for each in same for table in tables_with(each, place, around)}.values():
         at, of = next(filter(None, (column(table, each) for each in same)), 0), amounts(table)
-        if not at or of is None or at == of: continue
+        if not at or of is None or at == of or not in_favour(table.heads[at], same): continue
         rows = [(line, cells, (cells[at] if at < len(cells) else "").strip()) for line, cells in rows_of(table, of)]
         met = [(line, cells) for line, cells, said in rows if (said_yes(said) if wants else said.lower() in _NO)]
         other = [f"{' | '.join(cells)} (line {line})" for line, cells, said in rows if not said_yes(said) and said.lower() not in _NO]
@@ -206,6 +228,14 @@ def amount_where(named: dict[str, str], place: str | None, around: Surroundings)
         unsure = f" Neither yes nor no, and not added: {'; '.join(other[:MOST_ROWS])}{f' and {len(other) - MOST_ROWS} more' if len(other) > MOST_ROWS else ''}." if other else ""
         lines.append(f"{table.file}:{table.rows[0][0]}: {total or ('nothing' if not met else 'no sum')}, in {len(met)} of {len(rows)} rows.{odd}{unsure}{shown}{more}")
     return lines_told(lines, f"how much is {'' if wants else 'not '}{word}")
+
+def same_words(word: str) -> tuple[str, ...]:
+    "The forms of a verb that a column or a box may be called by."
+    return _SAME.get(word, (word,))
+
+def is_no(said: str) -> bool:
+    "Whether a cell says no; an empty one does."
+    return said.strip().lower() in _NO
 
 def said_yes(said: str) -> bool:
     "Whether a cell says yes; a date, a receipt's or so, does as well."

@@ -106,7 +106,7 @@ def without_notes(context: ToolContext) -> str:
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #f4968b9f
 MOST_ITEMS = 200
-NO_NOTES = "There are no notes in this folder yet. “todo call Ana by friday” or “note: …” writes the first one."
+NO_NOTES = "There are no notes in this folder yet: a note is a file that ends in .org or .md. “todo call Ana by friday” or “note: …” writes the first one."
 
 def org_agenda(start: str | None, end: str | None, context: ToolContext, source: NoteSource, private: Sequence[str], question: str = "") -> ToolResult:
     "What is on from `start` (default: today) to `end` (default: six days later) in the opened folder; see the page *agenda* for what counts. `question`: one of `firstlines.QUESTIONS`."

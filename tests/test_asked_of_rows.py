@@ -1,0 +1,71 @@
+"Questions that a row, a box or a date answers: who has paid, what was spent, how many nights, when it begins"
+import pytest
+from test_first_hour import play
+
+DUES = """# Dues
+
+| Name | Amount | Paid |
+|---|---|---|
+| Tom | 20 | yes |
+| Eva | 20 | no |
+| Leo | 20 | |
+| Ida | 20 | half |
+| Anna Berg | 20 | 2026-11-02 |
+
+- [x] Karl paid
+- [ ] Marta paid
+"""
+COSTS = """* Renovation
+| Date | What | Kind | Cost |
+|---+---+---+---|
+| 2026-10-02 | oak | wood | 120.50 |
+| 2026-11-03 | pine | wood | 40 |
+| 2026-11-04 | wood glue | tools | 8 |
+"""
+SHIFTS = """* Rota
+| Date | Shift | From | To |
+|---+---+---+---|
+| 2026-11-02 | night | 21:00 | 07:00 |
+| 2026-11-20 | early | 06:00 | 14:00 |
+* Night shift <2026-11-24 Tue 21:00>--<2026-11-25 Wed 07:00>
+* Night shift <2026-11-26 Thu 21:00>--<2026-11-27 Fri 07:00>
+"""
+NOTES = {"dues.md": DUES, "costs.org": COSTS, "shifts.org": SHIFTS, "people.org": "* Lucy\nLucy has paid for the trip.\n* TODO Pay Uma\n"}
+
+
+@pytest.mark.parametrize("line, said", [
+    ("has Tom paid?", "Yes. Tom |"), ("has Eva paid", "No. Eva |"), ("has Leo paid yet?", "Not as far as the table says"), ("did Ida pay?", "Neither yes nor no"), ("hat Anna Berg schon bezahlt?", "Yes. Anna Berg"),
+    ("has Karl paid?", "Yes. “Karl paid”"), ("has Marta paid?", "No. “Marta paid”"), ("has Lucy paid?", "Lucy has paid for the trip")])
+def test_whether_somebody_has_paid_is_said_by_their_row(tmp_path, line, said):
+    (answer,), files = play(tmp_path, NOTES, line)
+    assert answer.startswith(said) or not said.startswith(("Yes", "No")) and said in answer, answer
+    assert files["dues.md"] == DUES
+
+
+def test_who_stands_nowhere_has_neither_a_yes_nor_a_no(tmp_path):
+    answers, _ = play(tmp_path, NOTES, "has Uma paid?", "has Zoe paid?", "has Tom paid for the boat?")
+    assert not any(answer.startswith(("Yes", "No.")) for answer in answers) and answers[1].startswith("No note mentions “Zoe”"), answers
+
+
+@pytest.mark.parametrize("line, said", [
+    ("how much have I spent on wood", "costs.org: 160.50,"), ("how much did we spend on wood in october?", "costs.org: 120.50,"), ("wie viel habe ich für wood ausgegeben", "costs.org: 160.50,"),
+    ("how many nights this month", "2 called"), ("how many night shifts next week", "2 called"), ("how many nights this month", "1 row of tables"), ("what time do I start tomorrow", "early | 06:00"),
+    ("wann fange ich morgen an", "early | 06:00"), ("what time do I start work on tuesday?", "21:00 Night shift")])
+def test_what_a_row_or_a_date_answers(tmp_path, line, said):
+    (answer,), files = play(tmp_path, NOTES, line)
+    assert said in answer and files["costs.org"] == COSTS, answer
+
+
+@pytest.mark.parametrize("line", ["which recipes have chickpeas", "which recipes contain chickpeas?", "what recipes have chickpeas in them", "welche recipes haben chickpeas"])
+def test_which_pages_of_a_folder_mention_something_is_looked_for(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"recipes/curry.md": "# Curry\n- chickpeas\n", "recipes/soup.md": "# Soup\n- lentils\n"}, line)
+    assert answer.startswith("1 section") and "recipes/curry.md" in answer, answer
+
+
+@pytest.mark.parametrize("line, said", [("highest sys", "150 is the highest of 3"), ("what was the lowest pulse this week?", "69 is the lowest of 3"), ("average sys", "143.33 on average, of 3"), ("average of test 1 in marks", "3 on average, of 2"),
+                                        ("what is test 1 of Leo", "4, in marks.org:4"), ("Leo's oral", "3, in marks.org:4"), ("durchschnitt sys", "143.33 on average")])
+def test_extremes_averages_and_cells_of_tables(tmp_path, line, said):
+    notes = {"mum.org": "* Pressure\n| Date | Sys | Pulse |\n|---+---+---|\n| 2026-11-17 | 142 | 71 |\n| 2026-11-18 | 150 | 80 |\n| 2026-11-19 | 138 | 69 |\n",
+             "marks.org": "* Marks\n| Student | Test 1 | Oral |\n|---+---+---|\n| Leo | 4 | 3 |\n| Mira | 2 | 1 |\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert said in answer and files == notes, answer

@@ -1,0 +1,45 @@
+"What a teacher, a carer, a researcher with Org-roam and somebody who dictates said in chains, and what was answered wrongly"
+import pytest
+from test_first_hour import play
+
+MARKS = "# 7b\n\n| Student | Test 1 | Signed |\n|---|---|---|\n| Mira | 2 | yes |\n| Leo | 4 | no |\n| Aylin | 1 | |\n\n- [ ] correct test\n"
+TREES = ":PROPERTIES:\n:ID:       7f1c1d5e-0001-4c1a-9d2e-000000000001\n:ROAM_ALIASES: \"hash tree\"\n:END:\n#+title: Merkle trees\nA tree.\n"
+LINKING = "#+title: Hashes\nCompare [[id:7f1c1d5e-0001-4c1a-9d2e-000000000001][Merkle trees]].\n"
+
+
+@pytest.mark.parametrize("line, stands", [
+    ("todo call the landlord tomorrow no wait friday", "* TODO call the landlord\nSCHEDULED: <2026-11-20 Fri>\n"), ("dentist monday at 4, no, at 5", "* TODO dentist\nSCHEDULED: <2026-11-23 Mon 17:00>\n"),
+    ("dentist monday at 4 pm, sorry, tuesday", "* TODO dentist\nSCHEDULED: <2026-11-24 Tue 16:00>\n"), ("todo pay rent by friday, no, by monday", "* TODO pay rent\nDEADLINE: <2026-11-23 Mon>\n"),
+    ("note: first he said tomorrow, no, friday", "* first he said tomorrow, no, friday\n"), ("todo tell Bo no", "* TODO tell Bo no\n")])
+def test_a_day_taken_back_in_the_same_breath_is_not_in_the_title(tmp_path, line, stands):
+    answers, files = play(tmp_path, {"inbox.org": ""}, line)
+    assert files["inbox.org"] == stands, answers
+
+
+def test_a_question_for_somebody_goes_on_with_the_next(tmp_path):
+    answers, files = play(tmp_path, {"7b.md": MARKS}, "has Leo signed yet", "and Mira?", "and Aylin", "has anyone signed", "has everyone signed?")
+    assert [answer.split(" ")[0] for answer in answers[:3]] == ["No.", "Yes.", "Not"] and "Mira, of 3" in answers[3] and "Leo, Aylin, of 3" in answers[4], answers
+    assert files == {"7b.md": MARKS}
+
+
+def test_what_links_to_a_page_is_found_by_its_other_name_and_by_it(tmp_path):
+    answers, _ = play(tmp_path, {"trees.org": TREES, "hashes.org": LINKING}, "backlinks of hash tree", "hash tree", "what links to it now")
+    assert all("Hashes" in answer and answer.startswith("1 section") for answer in (answers[0], answers[2])), answers
+
+
+def test_a_box_that_was_just_checked_off_is_unchecked_by_it(tmp_path):
+    answers, files = play(tmp_path, {"7b.md": MARKS}, "check off correct test", "uncheck it")
+    assert files["7b.md"] == MARKS, answers
+
+
+@pytest.mark.parametrize("line, said, never", [("which one is next", "", "mark which one"), ("welche Aufgaben sind offen", "all open tasks", "Nothing open"), ("welche Aufgaben sind noch offen?", "all open tasks", "Nothing open"),
+                                               ("does she have anything on monday", "23 November", "I didn't"), ("what appointments does mum have next week", "November", "No note")])
+def test_other_words_that_were_answered_wrongly(tmp_path, line, said, never):
+    (answer,), _ = play(tmp_path, {"7b.md": MARKS, "a.org": "* Physio <2026-11-23 Mon 15:00>\n"}, line)
+    assert said in answer and never not in answer, answer
+
+
+@pytest.mark.parametrize("line", ["same at 18", "and also in the evening at 9", "the same at 6 pm"])
+def test_no_task_is_offered_that_is_called_same_or_also(tmp_path, line):
+    answers, files = play(tmp_path, {"inbox.org": ""}, "remind me every day at 8 to give her the pills", line)
+    assert "Did you mean “todo" not in answers[1] and files["inbox.org"].count("* TODO") == 1, answers
