@@ -66,7 +66,7 @@ def by_box(who: list[str], same: tuple[str, ...], around: Surroundings) -> Itera
         named, verb = title[:len(who)] == who, set(title[len(who):]) and set(title[len(who):]) <= set(same)
         above = fold(" › ".join(place.path[:-1]))
         if named and verb: yield f"{'Yes' if place.done else 'No'}. {told_place(place)} is {place.keyword}"
-        elif title == who and any(re.search(rf"\b(?:un)?{each}\b", above) for each in same):
+        elif title == who and any(re.search(rf"\b(?:un)?{re.escape(each)}\b", above) for each in same):
             yield f"{told_place(place)} stands below “{place.path[-2] if len(place.path) > 1 else ''}” and is {place.keyword}"
 
 def told_place(place: Place) -> str:
