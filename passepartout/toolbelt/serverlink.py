@@ -180,17 +180,19 @@ async def call_over(link: Link, name: str, arguments: Mapping[str, Any]) -> Tool
         from mcp_types import CONNECTION_CLOSED
         if isinstance(error, MCPError) and error.code != CONNECTION_CLOSED: raise ToolError(f"{link.server.name} refused the call: {str(error)[:500]}") from error
         link.gone.set()                                                  # the next question connects again
-        failed = ToolError(f"The server {link.server.name} ended before it answered, so nobody knows whether it did it. {link.last()}".rstrip())
+        how = "ended before it answered" if isinstance(error, MCPError) else f"answered in a way that cannot be read ({type(error).__name__})"
+        failed = ToolError(f"The server {link.server.name} {how}, so nobody knows whether it did it. {link.last()}".rstrip())
         failed.touched = True
         raise failed from error
     return answer_of(f"{link.server.name}.{name}", result)
 
 # %% ../../nbs/toolbelt/12gc_serverlink.ipynb #827750cb
+_PATIENCE = 10.0                        # seconds that a turn waits for them
 _AGAIN = 30.0                           # seconds until one that is not there is tried again
 
 class Connecting:
     "The servers of one agent, and the thread in which they are talked to. `notes` are the folders with notes, `own` the agent's places, `folder` is where each server has its home; `log` is told what is wrong."
-    def __init__(self, servers: Sequence[ToolServer], notes: Sequence[str], own: Sequence[str], folder: Path, log: Callable[[str], Any] = print, seconds: float = 10.0):
+    def __init__(self, servers: Sequence[ToolServer], notes: Sequence[str], own: Sequence[str], folder: Path, log: Callable[[str], Any] = print, seconds: float = 60.0):
         self.notes, self.own, self.folder, self.log, self.seconds = notes, own, folder, log, seconds
         self.links = [Link(server, self._streams) for server in servers]
         self.loop: asyncio.AbstractEventLoop | None = None
@@ -239,16 +241,16 @@ class ToolServers(Connecting):
 
     async def ready_for(self, agent: Any, signal: Any) -> None:
         "`ready`, where somebody might use them in the turn of `signal`: a model, or an action that was approved."
-        if signal.sensor != HEARTBEAT and (signal.sensor == APPROVAL_REQUIRED or self.used_by(agent)): await self.ready(agent.tools)
+        if signal.sensor != HEARTBEAT and (signal.sensor == APPROVAL_REQUIRED or self.used_by(agent)): await self.ready(agent.tools, _PATIENCE)
 
-    async def ready(self, tools: Any) -> None:
-        "Connect, wait for at most `seconds` until all have said what they can do, and have it in the registry `tools`."
-        late = time.monotonic() + self.seconds + 1.0
+    async def ready(self, tools: Any, patience: float | None = None) -> None:
+        "Connect, wait until all have said what they can do, and have it in the registry `tools`; wait for `patience` seconds at most, else for as long as each may take."
+        late = time.monotonic() + (self.seconds + 1.0 if patience is None else patience)
         for _ in range(2):                               # one that is just ending is begun again when it has ended
             self.start()
             while not all(link.settled or link.failed for link in self.links) and time.monotonic() < late: await asyncio.sleep(0.01)
         for link in self.links:
-            if not link.answered.is_set() and not link.failed: link.problem, link.failed = link.told(TimeoutError(), self.seconds), True
+            if not link.answered.is_set() and not link.failed: link.problem, link.failed = "It has not said yet what it can do.", True
             self._register(link, tools)
 
     def _register(self, link: Link, tools: Any) -> None:
@@ -271,8 +273,8 @@ def made_of(link: Link, listed: Iterable[Any], call: Callable, log: Callable[[st
     made: dict[str, Tool] = {}
     for each in listed:
         try: tool = server_tool(link.server.name, each, lambda name, arguments: call(link, name, arguments))
-        except ToolError as error:
-            log(f"SERVERS: a tool of {link.server.name} is left out. {error}")
+        except Exception as error:                       # a list that breaks us takes itself out, and not the turn
+            log(f"SERVERS: a tool of {link.server.name} is left out. {error if isinstance(error, ToolError) else type(error).__name__}")
             continue
         if tool.name in made: log(f"SERVERS: a tool of {link.server.name} is left out. There is one called {tool.name} already.")
         made.setdefault(tool.name, tool)

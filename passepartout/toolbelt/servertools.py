@@ -25,6 +25,7 @@ class Argument(NamedTuple):
     name: str
     as_json: bool
 
+_MOST_CHOICES = 24                       # they stand in every prompt; of more, or of longer ones, the server says when a value is none of them
 _WRITABLE = Regex(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _HUMP, _SIMPLE = Regex(r"(?<=[a-z0-9])(?=[A-Z])"), {"string": "string", "integer": "integer", "number": "number", "boolean": "boolean"}
 
@@ -34,7 +35,8 @@ def argument_of(name: str, schema: Any, required: bool) -> Argument:
     kind, choices = _kind_of(schema), schema.get("enum")
     spelled, as_json = _HUMP.sub("-", name), kind is None
     if not _WRITABLE.fullmatch(spelled): raise ToolError(f"The argument {name[:40]!r} has no name that a proposal could write.")
-    chosen = tuple(choices) if kind == "string" and isinstance(choices, (list, tuple)) and all(isinstance(each, str) for each in choices) and len(choices) <= 50 else ()
+    few = isinstance(choices, (list, tuple)) and len(choices) <= _MOST_CHOICES and all(isinstance(each, str) and len(each) <= 40 for each in choices)
+    chosen = tuple(choices) if kind == "string" and few else ()
     return Argument(Parameter(spelled.replace(".", "-") + ("-json" if as_json else ""), kind or "string", cut(" ".join(str(schema.get("description") or "").split()), 200),
                               required=required, choices=chosen), name, as_json)
 
