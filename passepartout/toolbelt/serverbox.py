@@ -32,14 +32,14 @@ def program_of(server: ToolServer) -> str:
     raise SandboxError(f"There is no program {shown(server.command[0])[:80]} here. Install it, or write out where it lies.")
 
 def homes_of(program: str) -> list[str]:
-    "The folders without which a program outside of the system's own cannot start: where it lies, where its link leads, and the environment around it."
+    "What a program outside of the system's own cannot start without: itself or the `bin` in which it lies, what its link leads to, and the environment around it."
     found = []
     for path in dict.fromkeys((program, os.path.realpath(program))):
         if beneath(path, "/usr") or beneath(path, "/bin"): continue
         folder, around = os.path.dirname(path), os.path.dirname(os.path.dirname(path))
         marks = ("pyvenv.cfg", os.path.join("lib", "node_modules"))
-        whole = os.path.basename(folder) == "bin" and any(os.path.exists(os.path.join(around, mark)) for mark in marks)
-        found.append(around if whole else folder)
+        whole = (among := os.path.basename(folder) == "bin") and any(os.path.exists(os.path.join(around, mark)) for mark in marks)
+        found.append(around if whole else folder if among else path)
         with contextlib.suppress(OSError):
             lines = Path(around, "pyvenv.cfg").read_text("utf-8", "replace").splitlines() if whole else ()
             found += [os.path.dirname(line.partition("=")[2].strip()) for line in lines if line.partition("=")[0].strip() == "home"]
@@ -79,7 +79,7 @@ _OWN_POWERS = ("HOME", "PATH", "LANG", "LC_ALL", "USER", "LOGNAME", "SHELL", "TM
 def variables_of(server: ToolServer, program: str) -> dict[str, str]:
     "What stands in the environment of a server."
     if not server.sandbox: return {name: os.environ[name] for name in _OWN_POWERS if name in os.environ} | dict(server.env)
-    folders = [os.path.join(each, "bin") if os.path.isdir(os.path.join(each, "bin")) else each for each in homes_of(program)]
+    folders = [os.path.join(each, "bin") if os.path.isdir(os.path.join(each, "bin")) else each for each in homes_of(program) if os.path.isdir(each)]
     return {"PATH": ":".join([*folders, "/usr/bin", "/bin"]), "HOME": _HOME, "LANG": "C.UTF-8", "TERM": "dumb", **server.env}
 
 # %% ../../nbs/toolbelt/12gba_serverbox.ipynb #663564e2

@@ -1,4 +1,4 @@
-"""The connection to a server of tools: started when a model is about to be asked, in a sandbox of its own, and given up on without anybody waiting
+"""The connection to a server of tools: begun when a model is about to be asked, bounded in what it may say, and given up on in time
 
 Docs: https://example.org/passepartout/toolbelt/serverlink.html.md"""
 
