@@ -22,6 +22,7 @@ from ..search import fold
 from ..targets import Place, places_of
 
 # %% ../../nbs/reflex/linksto.ipynb #99a70c84
+_OF_FILE = Regex(r"/|\.(?:org|md|markdown)$", re.I)                 # the name of a file says more than its title, which others may have
 _NOW, _LINKS = Regex(r"\s+(?:now|yet|already|at\s+the\s+moment|jetzt)\s*[?.! ]*$", re.I), Regex(r"links:\"([^\"]{1,80})\"")
 
 def links_named(request: Request, around: Surroundings) -> dict | None:
@@ -35,7 +36,7 @@ def links_named(request: Request, around: Surroundings) -> dict | None:
         return links_to(place.title) if isinstance(place, Place) else decline(ask_which(found[1].lower()))
     match = with_fallback(lambda around: [look_up(around, Command("show", found[1], ""), request.today)], around)
     only = match[0].places[0] if isinstance(match, list) and match[0].kind == "one" and match[0].rank == 0 else None
-    if only is not None and fold(only.title) != fold(found[1]): return links_to(only.title)
+    if only is not None and not _OF_FILE.search(found[1]) and fold(only.title) != fold(found[1]): return links_to(only.title)
     return search if asked.text != request.text.strip() else None
 
 # %% ../../nbs/reflex/linksto.ipynb #268c6b45
