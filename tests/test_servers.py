@@ -234,6 +234,9 @@ async def test_one_that_ends_in_the_middle_leaves_its_effect_unknown(tmp_path):
     agent, reply, prompts = await asked_of(tmp_path, call("odd.leave"), answer("Done."))
     await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     assert "nobody knows whether it did it" in came(agent, prompts), prompts[-1]
+    agent.servers.links[0].tried -= 2.0
+    await agent.servers.ready(agent.tools)
+    assert "odd.leave" in agent.tools
     assert agent.journal.effects(limit=1)[0]["state"] == "unknown"
     await agent.close()
 

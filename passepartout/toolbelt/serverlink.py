@@ -188,6 +188,7 @@ async def call_over(link: Link, name: str, arguments: Mapping[str, Any]) -> Tool
 
 # %% ../../nbs/toolbelt/12gc_serverlink.ipynb #827750cb
 _PATIENCE = 10.0                        # seconds that a turn waits for them
+_SOON = 2.0                            # seconds after its beginning until one that ended is begun again
 _AGAIN = 30.0                           # seconds until one that is not there is tried again
 
 class Connecting:
@@ -206,7 +207,7 @@ class Connecting:
             self.thread = threading.Thread(target=self.loop.run_forever, name="passepartout-servers", daemon=True)
             self.thread.start()
         for link in self.links:
-            if link.running is not None and (not link.running.done() or time.monotonic() - link.tried < _AGAIN): continue
+            if link.running is not None and (not link.running.done() or time.monotonic() - link.tried < (_AGAIN if link.failed else _SOON)): continue
             link.tried = time.monotonic()
             link.answered.clear()
             link.running = asyncio.run_coroutine_threadsafe(link.run(self.seconds), self.loop)
