@@ -107,7 +107,7 @@ async def test_none_takes_the_name_of_a_tool_of_ours_or_of_another(tmp_path):
     agent, _, prompts = await asked_of(tmp_path, answer("Nothing."))
     assert [tool.name for tool in agent.tools if tool.foreign] == ["odd.read-file"]
     assert agent.tools.get("read-file").foreign is False
-    assert sum("left out" in line for line in agent.log.lines()) == 2 if hasattr(agent.log, "lines") else True
+    assert sum("left out" in line for line in agent.log.lines()) == 2
     await agent.close()
 
 
