@@ -28,7 +28,8 @@ from .messages import (CALL, CHAT_MESSAGE, EVENT, MESSAGE, PLAN, REASONED, REQUI
 from .modelanswer import markdown_strip, message_action, parse_proposal, plist_keywords_normalize
 from .modelprompt import AGAIN, DONE_NOW, ProposedStep, own_words, seen_twice, system_prompt, user_prompt, what_came
 from .oneline import short_line
-from .tools import CALL_FORM, ToolError, tool_line
+from .toolbelt.toollines import CALL_FORM, tool_line
+from .tools import ToolError
 from .verify import Judgement, cognitive_verify, consider, is_answer, judgement_record, normalise
 
 _all_ = ["markdown_strip", "plist_keywords_normalize"]

@@ -15,7 +15,7 @@ from typing import Any
 from ..lazy import Regex
 from ..messages import CALL, Action, Rejected, Signal, pick
 from ..skills import Skill
-from ..tools import ANSWER_HERE
+from ..toolbelt.toollines import ANSWER_HERE
 from ..verify import is_answer
 
 # %% ../../nbs/gates/policy.ipynb #80898636

@@ -20,7 +20,8 @@ from ..net.eventstream import read_json
 from ..lazy import Regex
 from ..frozen import Text
 from ..plist import Keyword, read_plist, write_plist
-from ..tools import CALL_FORM, Parameter, Tool
+from ..toolbelt.toollines import CALL_FORM
+from ..tools import Parameter, Tool
 
 # %% ../../nbs/providers/proposals.ipynb #bd91b0f4
 def proposal_schema(tools: Iterable[Tool], strict: bool = False, loops: bool = True) -> dict:
@@ -42,7 +43,7 @@ def closed(properties: dict, required: list[str] | None = None) -> dict:
             "additionalProperties": False}
 
 _JSON = {"string": {"type": "string"}, "integer": {"type": "integer"}, "number": {"type": "number"}, "boolean": {"type": "boolean"},
-         "date": {"type": "string"}, "list": {"type": "array", "items": {"type": "string"}}, "object": {"type": "object"}, "any": {}}
+         "date": {"type": "string"}, "json": {"type": "string"}, "list": {"type": "array", "items": {"type": "string"}}, "object": {"type": "object"}, "any": {}}
 
 # %% ../../nbs/providers/proposals.ipynb #9bf17315
 def argument(p: Parameter, strict: bool) -> dict:

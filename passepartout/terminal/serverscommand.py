@@ -47,5 +47,7 @@ def servers(memex: Memex = None, json_: AsJson = False) -> None:
             if not each["there"]: tell(f"  is not there. {each['problem']}", "yellow")
             elif not each["tools"]: tell("  is there, and lists no tool.")
             for tool in each["tools"]: tell(f"  {tool['name']}({', '.join(tool['arguments'])}), {_BECOMES[tool['permission']]}: {cut(tool['description'], 100)}")
+        if read := sum(len(line) + 1 for line in agent.tools.belt().splitlines() if line.startswith(tuple([f"- {each['name']}." for each in found]))):
+            tell(f"With each question a model reads {read:,} characters about them, some {max(1, read // 4):,} tokens. A server with \"disabled\": true costs nothing.")
 
 _BECOMES = {"allow": "runs", "ask": "asks", "deny": "refused"}

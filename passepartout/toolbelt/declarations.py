@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/toolbelt/declarations.html.md"""
 
 # %% auto #0
 __all__ = ['READS', 'ADDS', 'SETS', 'TAKES', 'TYPES', 'ALIASES', 'TAKEN_AS_IS', 'ABSENT', 'KINDS', 'ACCESS', 'DETAILS', 'Effects',
-           'ToolError', 'Checked', 'as_meant', 'article', 'shown', 'check_date', 'Parameter', 'senseless',
+           'ToolError', 'Checked', 'as_meant', 'article', 'shown', 'check_date', 'check_json', 'Parameter', 'senseless',
            'parameters_of', 'one_parameter', 'parameter_of']
 
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #333a3843
@@ -58,7 +58,7 @@ SETS = Effects(read_only=False, destructive=True, idempotent=True, open_world=Fa
 TAKES = Effects(read_only=False, destructive=True, idempotent=False, open_world=False)
 
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #24c03ea7
-TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "list": tuple, "date": str, "object": FrozenDict,
+TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "list": tuple, "date": str, "json": str, "object": FrozenDict,
          "any": object}
 ALIASES = {
     str: "string", int: "integer", float: "number", bool: "boolean", list: "list", dict: "object", date: "date", Any: "any",
@@ -87,9 +87,10 @@ class Checked:
         fits = isinstance(value, TYPES[self.type]) and not (isinstance(value, bool) and self.type in ("integer", "number"))
         if not fits: raise ToolError(f"Argument {self.name} of {tool} must be {article(self.type)}, not {shown(value)}.")
         if self.type == "date": check_date(tool, self.name, value)
+        if self.type == "json": check_json(tool, self.name, value)
         if self.choices and value not in self.choices:
             raise ToolError(f"Argument {self.name} of {tool} must be one of {', '.join(filter(None, self.choices))}, not {shown(value)}.")
-        if self.type not in ("string", "date"): return value
+        if TYPES[self.type] is not str: return value
         return Text(value) if self.name in KEYWORD_FIELDS else str(value)
 
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #1a798150
@@ -109,7 +110,7 @@ def as_meant(kind: str, value: Any) -> Any:
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #a038d962
 def article(kind: str) -> str:
     "A type with its article, and for a date an example."
-    return ("an " if kind[0] in "aeiou" else "a ") + ("date such as 2026-11-20" if kind == "date" else kind)
+    return ("an " if kind[0] in "aeiou" else "a ") + {"date": "date such as 2026-11-20", "json": "text in JSON"}.get(kind, kind)
 
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #22d8a24c
 def shown(value: Any, most: int = 60) -> str:
@@ -124,12 +125,21 @@ def check_date(tool: str, name: str, value: str) -> None:
     except ValueError:
         raise ToolError(f"Argument {name} of {tool} must be a date such as 2026-11-20, not {shown(value)}.") from None
 
+# %% ../../nbs/toolbelt/11e_declarations.ipynb #8328c8a9
+def check_json(tool: str, name: str, value: str) -> None:
+    "`ToolError` when `value` is not JSON, or could be read in two ways."
+    from passepartout.net.eventstream import read_json
+    try: read_json(value)
+    except ValueError as error:
+        why = f": {getattr(error, 'msg', error)}" if value.strip() else ""
+        raise ToolError(f'Argument {name} of {tool} must be a text in JSON, such as "[1, 2]", not {shown(value)}{why}.') from None
+
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #4b6c2aa0
 @record
 class Parameter(Checked):
     "One argument of a tool."
     name: str
-    type: str = "string"           # string, integer, number, boolean, list, date, object or any
+    type: str = "string"           # string, integer, number, boolean, list, date, json, object or any
     description: str = ""
     required: bool = True
     default: Any = None            # used when the argument is absent

@@ -50,7 +50,7 @@ def filled_in(text: str, variables: Mapping[str, str]) -> tuple[str, dict[str, s
     return _NAMED.sub(lambda found: used[found[1]], text), used
 
 # %% ../../nbs/toolbelt/12ga_serverlist.ipynb #c3418601
-_NAME, _TYPES = Regex(r"[A-Za-z0-9][A-Za-z0-9-]{0,31}"), {"stdio": "command", "http": "url", "streamable-http": "url", "streamableHttp": "url"}
+_NAME, _TYPES = Regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"), {"stdio": "command", "http": "url", "streamable-http": "url", "streamableHttp": "url"}
 _ENTRY = ("type", "command", "args", "env", "url", "headers", "read", "write", "sandbox", "network", "disabled")
 
 def _of(kind: type, entry: Mapping[str, Any], key: str, default: Any) -> Any:
@@ -65,7 +65,7 @@ _TOLD = {str: "a text", bool: "true or false", list: "a list of texts", dict: "n
 # %% ../../nbs/toolbelt/12ga_serverlist.ipynb #56892aad
 def server_of(name: str, entry: Any, variables: Mapping[str, str], home: Path) -> ToolServer:
     "The server of one entry. `variables` are those that it may name; `~` is `home`. `ServersError`."
-    if not _NAME.fullmatch(name): raise ServersError("A name is of letters from a to z, digits and hyphens, and has at most 32 of them.")
+    if not _NAME.fullmatch(name): raise ServersError("A name is of letters from a to z, digits, hyphens and underscores, and has at most 32 of them.")
     if not isinstance(entry, dict): raise ServersError("It is to be an object with a command or a url.")
     kind = _TYPES.get(said := _of(str, entry, "type", "stdio" if "command" in entry else "http"))
     if kind is None: raise ServersError(f"There is no type {said[:40]!r} here; there are stdio and http.")
@@ -85,7 +85,7 @@ def server_of(name: str, entry: Any, variables: Mapping[str, str], home: Path) -
     if seen := next((each for each in (*command, entry.get("url", "")) if _NAMED.search(each)), None):
         raise ServersError(f"In {seen[:60]!r} nothing is filled in: others can see the words of a program, and addresses are recorded. A key goes into env or headers.")
     url = checked_url(entry["url"]) if kind == "url" else ""
-    return ToolServer(name.lower(), command, texts["env"], url, texts["headers"], *places.values(), _of(bool, entry, "sandbox", True), _of(bool, entry, "network", True),
+    return ToolServer(name.lower().replace("_", "-"), command, texts["env"], url, texts["headers"], *places.values(), _of(bool, entry, "sandbox", True), _of(bool, entry, "network", True),
                       (*secrets_in(used, ours=True), *secrets_in(texts["env"]), *_in_headers(texts["headers"])))
 
 # %% ../../nbs/toolbelt/12ga_serverlist.ipynb #f178cfd1
