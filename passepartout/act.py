@@ -31,7 +31,7 @@ from .messages import (CALL, CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, PLAN, REQ
                                    Allowed, ApprovalRequired, Rejected, Signal, freeze, pick)
 from .previews import ForeseenChange, foresee
 from .reason import UNFIT
-from .results import as_feedback, feedback, format_tool_result, label_of, tool_error, tool_output
+from .results import as_feedback, feedback, format_tool_result, label_of, told_of, tool_error, tool_output
 from .awareness.summaries import in_our_words
 from .tools import Tool, ToolError, ToolResult
 from .uncovering import quotes_private
@@ -118,7 +118,7 @@ async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal
         if error.touched or tool.effects.destructive or cleared.answer == "used": return tool_error(signal, name, error.message)
         raise Overtaken(error.message) from error
     except PassepartoutError as error:
-        return tool_error(signal, name, error.message, label_of(tool, error), in_our_words(error.message) if tool.foreign else None)
+        return tool_error(signal, name, error.message, label_of(tool, error), told_of(tool, error))
     except TimeoutError:
         left = "It only reads, so nothing was changed." if only_reads(tool, cleared) else "Whether it did something is unknown."
         return tool_error(signal, name, f"{name} did not finish within {time_allowed(agent, tool):g} s and was given up. {left}")

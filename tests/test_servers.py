@@ -69,6 +69,42 @@ async def test_a_call_is_asked_about_and_its_answer_is_nobodys_word(tmp_path):
     await agent.close()
 
 
+KEEP = '''
+from typing import Literal
+from pydantic import BaseModel
+class Entity(BaseModel):
+    name: str
+    entityType: Literal["person", "place"]
+    notes: list[str] = []
+@server.tool()
+def keep(entities: list[Entity]) -> str:
+    "Keep what is said of people and places."
+    return f"{len(entities)} kept"
+'''
+
+
+async def test_the_model_is_told_what_json_is_to_look_like_and_nobody_is_asked_about_what_is_none(tmp_path):
+    places(tmp_path); written(tmp_path, KEEP)
+    right = r':ENTITIES-JSON "[{\"name\": \"Tom\", \"entityType\": \"person\"}]"'
+    agent, reply, prompts = await asked_of(tmp_path, call("odd.keep", ':ENTITIES-JSON "Tom, a person"'), call("odd.keep", right), answer("Kept."))
+    assert '[{"name": string, "entityType": "person"|"place", "notes"?: [string]}]' in prompts[0]
+    assert "must be a text in JSON" in prompts[1] and reply.status == "requires-approval"
+    await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert "1 kept" in prompts[2]
+    await agent.close()
+
+
+async def test_what_it_answers_to_a_wrong_call_is_read_as_an_answer_of_a_stranger(tmp_path):
+    places(tmp_path); written(tmp_path, KEEP)
+    wrong = r':ENTITIES-JSON "[{\"name\": \"Tom\"}]"'
+    agent, reply, prompts = await asked_of(tmp_path, call("odd.keep", wrong), call("web-fetch", ':URL "https://errors.pydantic.dev/2/v/missing"', "It says that help stands there."))
+    done = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert "odd.keep failed: " in prompts[1] and "It returned:" in prompts[1] and "entityType" in prompts[1].partition("It returned:")[2]
+    assert [effect["state"] for effect in agent.journal.effects(limit=5)] == ["failed"]
+    assert done.status == "requires-approval" and "odd.keep" in str(done)         # the next step comes after something that the person did not write
+    await agent.close()
+
+
 async def test_what_it_says_of_itself_makes_no_question_go_away(tmp_path):
     places(tmp_path)
     written(tmp_path, '''

@@ -25,7 +25,7 @@ from ..oneline import shown
 from .declarations import ToolError
 from .serverbox import program_of, variables_of, words_for
 from .serverlist import ToolServer
-from .servertools import answer_of, server_tool
+from .servertools import answer_of, answered_error, server_tool
 from ..tools import Tool, ToolResult, as_described
 
 # %% ../../nbs/toolbelt/12gc_serverlink.ipynb #5e974ed1
@@ -64,15 +64,19 @@ async def program_lines(words: Sequence[str], variables: Mapping[str, str], fds:
         await asyncio.gather(*tasks, return_exceptions=True)
         for stream in (into, heard, say, out): stream.close()
 
+# %% ../../nbs/toolbelt/12gc_serverlink.ipynb #10a1701a
 async def _end(process: Any, grace: float = 1.0) -> None:
     "End a program and what it started: its input ends, then it is told to, then it is made to."
     process.stdin.close()
-    for end in (None, 15, 9):
-        if end is not None:
-            with contextlib.suppress(ProcessLookupError): os.killpg(process.pid, end)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace): await process.wait()
-            return
+    try:
+        for end in (None, 15, 9):
+            if end is not None:
+                with contextlib.suppress(ProcessLookupError): os.killpg(process.pid, end)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(grace): await process.wait()
+                return
+    finally:
+        process._transport.close()           # asyncio does that only when nobody holds the pipes any more, and what the program started may
 
 # %% ../../nbs/toolbelt/12gc_serverlink.ipynb #6eee2ffa
 @contextlib.asynccontextmanager
@@ -178,7 +182,7 @@ async def call_over(link: Link, name: str, arguments: Mapping[str, Any]) -> Tool
     except Exception as error:
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
-        if isinstance(error, MCPError) and error.code != CONNECTION_CLOSED: raise ToolError(f"{link.server.name} refused the call: {str(error)[:500]}") from error
+        if isinstance(error, MCPError) and error.code != CONNECTION_CLOSED: raise answered_error(f"{link.server.name} refused the call: {str(error)[:500]}") from error
         link.gone.set()                                                  # the next question connects again
         how = "ended before it answered" if isinstance(error, MCPError) else f"answered in a way that cannot be read ({type(error).__name__})"
         failed = ToolError(f"The server {link.server.name} {how}, so nobody knows whether it did it. {link.last()}".rstrip())
