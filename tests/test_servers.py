@@ -344,6 +344,7 @@ async def test_a_server_behind_an_address(tmp_path):
             await asyncio.sleep(0.1)
         agent, reply, prompts = await asked_of(tmp_path, call("far.add", ":A 40 :B 2"), answer("Done."), call("far.flood"), answer("Done."))
         assert "far.add(a: integer, b: integer)" in prompts[0] and "shut." not in prompts[0]
+        assert "(401)" in agent.servers.links[1].problem and "headers" in agent.servers.links[1].problem
         await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
         assert "42" in prompts[1], prompts[1]
         more = await agent.handle("and a lot")
