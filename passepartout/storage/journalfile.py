@@ -7,10 +7,10 @@ Docs: https://example.org/passepartout/storage/journalfile.html.md"""
 # %% auto #0
 __all__ = ['TROUBLE', 'SCHEMA', 'JournalBusy', 'log_apart', 'unread', 'explain', 'explained', 'private_folder', 'refuse_foreign',
            'let_go', 'log_left', 'refuse_apart', 'refuse_exchanged', 'refuse_other', 'connect', 'raise_format',
-           'set_up', 'find_key', 'Whereabouts', 'claim', 'lock_of', 'is_alive']
+           'set_up', 'find_key', 'Whereabouts', 'claim', 'lock_of', 'is_alive', 'ForkedLock']
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #e6016551
-import errno, fcntl, os, sqlite3, subprocess, time
+import errno, fcntl, os, sqlite3, subprocess, threading, time
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Iterator
@@ -307,3 +307,23 @@ def is_alive(folder: Path, owner: str) -> bool:
     state = lock_of(folder, owner)
     if state == "left": (folder / owner).unlink(missing_ok=True)
     return state == "held"
+
+# %% ../../nbs/storage/05bc_journalfile.ipynb #88192097
+_FORKED = ("This is a copy of the process that opened the journal {path}, made by fork. In it nothing is read or written, and nothing is done: "
+           "the two would write over each other. Open an agent of its own in the new process.")
+
+class ForkedLock:
+    "A lock that a thread may take more than once, and that is not there in a copy of the process. `JournalError`. A journal in memory (`path` is None) is copied with it, and each has its own."
+    def __init__(self, path: Path | None):
+        self.path, self.process, self.lock = path, os.getpid(), threading.RLock()
+
+    @property
+    def elsewhere(self) -> str:
+        "Why nothing goes on here, where this is another process than the one that opened the file; else empty."
+        return "" if os.getpid() == self.process or self.path is None else _FORKED.format(path=self.path)
+
+    def __enter__(self) -> None:
+        if told := self.elsewhere: raise JournalError(told)
+        self.lock.acquire()
+
+    def __exit__(self, *raised: Any) -> None: self.lock.release()
