@@ -82,6 +82,7 @@ class Turn(TurnStart):
     did: tuple[str, ...] = ()            # the hashes of the last two of these, as the gates read them
     steps: tuple = ()                    # what it proposed before that, and what came of it
     missed: bool = False                 # the last call came back with an error
+    unmet: str | None = None             # the error with which what the person approved came back; empty when it came back with a result
     acted: bool = False                  # whether anything was begun that does more than look
     claimed: bool = False                # whether the model said that something was done, when nothing was
     ahead: Any = None                    # what was seen of the steps of a plan before it runs
@@ -184,6 +185,7 @@ class Opening(Heeding):
         payload, sensor, label = signal.payload, signal.sensor, signal.label
         if sensor is not USER_INPUT and sensor in (TOOL_ERROR, TOOL_OUTPUT):
             turn.missed = sensor == TOOL_ERROR
+            if turn.approved and turn.unmet is None: turn.unmet = str(payload.get("message") or "") if turn.missed else ""
             turn.borrowed |= label.origin == NETWORK.origin or not str(payload.get("tool")).startswith(OWN_TELLING)
             if is_strange(label): self.heed(turn, label, payload.get("content"), payload.get("message"))
         if "told" in payload.keys(): turn.quoted += [str(payload[name]) for name in ("message", "content") if payload.get(name)]
