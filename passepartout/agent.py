@@ -53,8 +53,8 @@ class Ending(Inspection):
     servers: Any = None                # the servers of tools; None: the person has named none
 
     async def close(self) -> None:
-        "Stop what runs in the background, save memory, close the journal. Closing twice does nothing."
-        if self.interrupted is None: return
+        "Stop what runs in the background, save memory, close the journal. Closing twice does nothing, and nor does closing a copy that a fork made: all of it belongs to the other process."
+        if self.interrupted is None or self.journal.lock.elsewhere: return
         self.interrupted = True
         for task in tuple(self.background): task.cancel()
         await asyncio.gather(*self.background, return_exceptions=True)

@@ -28,6 +28,7 @@ from .plans import planstate
 from .archive import ArchiveError, ArchiveReader, pack, unpack
 from .consent.attestations import Attestations
 from .storage.chain import JournalError, Verdict
+from .databases import private_folder
 from .edits import exchange_names
 from .echoes import Echoes
 from .consent.endorsements import Endorsements
@@ -187,7 +188,7 @@ def nobody_writes(state: Path) -> None:
 def restore(settings: Any, source: Path, agree: Any) -> Path | None:
     "Put the state back as it is in the backup `source`, if `agree(backup, notes)` says yes; where what was there is kept, or None. `PassepartoutError` changes nothing."
     state = settings.journal_dir
-    state.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(state.parent)
     with scratch(state) as folder:
         found = look_into(source, folder)
         if not agree(found, list(remarks(found, settings))): return None

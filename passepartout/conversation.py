@@ -49,6 +49,7 @@ class Turning(PlanWindow):
         "Run `signal` as a turn of its own. Cut off, the turn is closed and recorded all the same."
         if self.interrupted is None:
             return Reply("This agent was closed, so it can keep no record and does nothing. Start another one.", "failed")
+        if told := self.journal.lock.elsewhere: return Reply(told, "failed")
         if self.permissions is not None and (told := self.permissions.look_again()): self.rules_changed(told)
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)

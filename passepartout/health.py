@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/health.html.md"""
 __all__ = ['CHECKS', 'Finding', 'health_of', 'examine', 'chain_findings', 'clock_findings', 'sandbox_findings', 'effect_line',
            'effect_findings', 'half_findings', 'request_findings', 'happened', 'yes_findings', 'done_for',
            'plan_findings', 'rule_findings', 'check_gates', 'check_settings', 'check_start', 'check_providers',
-           'check_journal', 'check_clock', 'check_folders']
+           'check_actuators', 'check_journal', 'check_clock', 'check_folders']
 
 # %% ../nbs/17f_health.ipynb #127bd1f8
 import json
@@ -17,6 +17,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any
 
+from .amounts import listed
 from .conditions import PassepartoutError
 from .consent.approvals import visible
 from .messages import Action
@@ -200,6 +201,13 @@ def check_providers(agent):
         yield Finding(f"No provider is set up for {', '.join(missing)}.", "The cascade skips what is not there.",
                       "Change PROVIDER_CASCADE in the settings or the environment.")
 
+# %% ../nbs/17f_health.ipynb #06e489df
+def check_actuators(agent):
+    "A note about a default actuator that nobody registered."
+    if (name := agent.settings.default_actuator) in agent.actuators: return
+    yield Finding(f"There is no actuator {shown(name)[:40]}, which DEFAULT_ACTUATOR names.", "What has no target and comes from nowhere that has one ends in an error.",
+                  f"Take it out of the settings or the environment. There are {listed(sorted(agent.actuators))}; a program that embeds the agent may register it.", "note")
+
 # %% ../nbs/17f_health.ipynb #1b7187c5
 def check_journal(agent):
     "Findings about the record: its chain, effects and requests that an earlier run left."
@@ -224,4 +232,4 @@ def check_folders(agent):
                           f"Put it back, or make it anew: mkdir -p '{root.aliases[-1]}'. A daemon goes on with that by itself, a chat has "
                           "to be started again.", "unhealthy")
 
-CHECKS = (check_gates, check_settings, check_start, check_providers, check_journal, check_clock, check_folders)
+CHECKS = (check_gates, check_settings, check_start, check_providers, check_actuators, check_journal, check_clock, check_folders)

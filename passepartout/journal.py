@@ -318,7 +318,8 @@ class Journal(Enlisting):
         return lapse(self, approval)
 
     def close(self) -> None:
-        "Write what is waiting, anchor the chain, let go of the file."
+        "Write what is waiting, anchor the chain, let go of the file. In a copy of the process nothing of that happens."
+        if self.lock.elsewhere: return
         with self.lock:
             self.flush()
             super().close()

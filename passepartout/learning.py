@@ -18,6 +18,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .consent.grants import GrantRefused, usual_scope
+from .databases import private_folder
 from .lazy import Regex
 from .messages import CALL, Action, pick
 from .records import record
@@ -181,7 +182,7 @@ def adopt_rule(agent, name: str) -> str:
     (full, text), path = found[0], agent.settings.config_dir / "passepartout" / "rules.ini"
     if any(rule.name == full for rule in agent.permissions.book.rules):
         raise PassepartoutError(f"There is a rule “{full}” in the file already.")
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(path.parent)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "a", encoding="utf-8") as file: file.write(("\n" if file.tell() else "") + text)
     record_rule(agent, full, "adopted")

@@ -21,11 +21,11 @@ import passepartout
 from .backends import provider_name
 from .storage.chain import read_key
 from .conditions import PassepartoutError
-from .databases import not_only_ours
+from .databases import not_only_ours, private_folder
 from .edits import recover_edit
 from .health import Finding
 from .journal import Journal, JournalError
-from .storage.journalfile import is_alive, lock_of, private_folder
+from .storage.journalfile import is_alive, lock_of
 from .messages import PERSON
 from .confinement.roots import PathRefused, Root
 from .settings import Settings, home_dir, own_keys

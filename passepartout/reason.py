@@ -19,7 +19,7 @@ from typing import Any
 from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .cascade.askone import provider_order
-from .claims import CLAIMED, NOTHING, PROMISED, UNKEPT, admits, announces_look, claims_change, promises_look, says_how_it_is, wants_change, with_truth
+from .claims import CLAIMED, NOTHING, PROMISED, UNKEPT, admits, announces_look, came_of_yes, claims_change, promises_look, says_how_it_is, wants_change, with_truth
 from .confinement.roots import missed, said_of
 from .conditions import PassepartoutError
 from .context import log_about, turn_in
@@ -182,12 +182,13 @@ def unfounded(agent, turn: Any, signal: Signal, candidate: Any, refused: bool = 
         return PROMISED, candidate
     if announces_look(said):
         return "", Action(payload={**candidate.payload, "text": with_truth(said, UNKEPT), "declined": True}, type=candidate.type, target=candidate.target)
-    if turn.acted: return "", candidate
+    known = came_of_yes(turn, said)
+    if turn.acted and not known: return "", candidate
     asked, looked = agent.asked(signal) or turn.request, signal.sensor == TOOL_OUTPUT
-    claims = claims_change(said, asked, looked)
-    if not claims and not passes_over(agent, signal, asked, said, refused): return "", candidate
+    claims = not turn.acted and claims_change(said, asked, looked)
+    if not (claims or known) and not passes_over(agent, signal, asked, said, refused): return "", candidate
     first, turn.claimed = CLAIMED if claims and not turn.claimed else "", True
-    told = {**candidate.payload, "text": with_truth(said), **({"declined": True} if wants_change(asked) else {})}
+    told = {**candidate.payload, "text": with_truth(said, known or NOTHING), **({"declined": True} if known or wants_change(asked) else {})}
     return first, candidate if first else Action(payload=told, type=candidate.type, target=candidate.target)
 
 # %% ../nbs/16_reason.ipynb #44990731

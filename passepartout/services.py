@@ -256,10 +256,10 @@ class SessionWords(Views):
         return words
 
     def in_view(self, signal: Signal):
-        "What stands in the prompts of this session although nobody asked for it now: the notes from afar and from near, earlier answers, and the log. To be searched like `words`."
+        "What stands in the prompts of this session although nobody asked for it now: the notes from afar and from near, earlier answers, what the pages of skills say, and the log. To be searched like `words`."
         texts = [seen.text for seen in self.sights.kept.values()]
         for each in self.turns.recent(pick(signal.meta, "session") or "main"): texts += each.question, each.answered, quoted_in(each.asked)
-        if (turn := self.turns.of(signal)) is not None: texts.append(quoted_in(turn.text))
+        if (turn := self.turns.of(signal)) is not None: texts += quoted_in(turn.text), *turn.lent.values()
         return Seen((*texts, *self.log.told(self.settings.context_log_limit)), self.today())
 
 # %% ../nbs/17d_services.ipynb #0801fffb

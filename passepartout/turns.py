@@ -81,7 +81,9 @@ class Turn(TurnStart):
     proposed: str = ""                   # what the model proposed last, in its own words
     did: tuple[str, ...] = ()            # the hashes of the last two of these, as the gates read them
     steps: tuple = ()                    # what it proposed before that, and what came of it
+    lent: dict[str, str] = field(default_factory=dict)   # what the pages of skills said to a model, by skill
     missed: bool = False                 # the last call came back with an error
+    unmet: str | None = None             # the error with which what the person approved came back; empty when it came back with a result
     acted: bool = False                  # whether anything was begun that does more than look
     claimed: bool = False                # whether the model said that something was done, when nothing was
     ahead: Any = None                    # what was seen of the steps of a plan before it runs
@@ -140,12 +142,16 @@ class Heeding(Noting):
         super().forget()
         self._lines = set()
 
-    def heed_views(self, turn: Turn, views: Iterable[str]) -> None:
-        "Remember the places in these views of the notes."
+    def heed_lines(self, turn: Turn, label: Label, views: Iterable[str]) -> None:
+        "Remember the places in texts that stand in every prompt, each line of them once a day."
         if (day := int(self.journal.clock() // 86_400)) != self._lines_of or len(self._lines) > 50_000: self._lines, self._lines_of = set(), day
         fresh = dict.fromkeys(line for view in views for line in view.splitlines() if line not in self._lines)
         self._lines.update(fresh)
-        if fresh: self.heed(turn, Label(NOTES.origin, sources=("your notes, as a model saw them",)), "\n".join(fresh))
+        if fresh: self.heed(turn, label, "\n".join(fresh))
+
+    def heed_views(self, turn: Turn, views: Iterable[str]) -> None:
+        "Remember the places in these views of the notes."
+        self.heed_lines(turn, Label(NOTES.origin, sources=("your notes, as a model saw them",)), views)
 
 # %% ../nbs/17a_turns.ipynb #957dd5c0
 def turn_of(signal: Signal, ident: str, batch: Any) -> Turn:
@@ -184,6 +190,7 @@ class Opening(Heeding):
         payload, sensor, label = signal.payload, signal.sensor, signal.label
         if sensor is not USER_INPUT and sensor in (TOOL_ERROR, TOOL_OUTPUT):
             turn.missed = sensor == TOOL_ERROR
+            if turn.approved and turn.unmet is None: turn.unmet = str(payload.get("message") or "") if turn.missed else ""
             turn.borrowed |= label.origin == NETWORK.origin or not str(payload.get("tool")).startswith(OWN_TELLING)
             if is_strange(label): self.heed(turn, label, payload.get("content"), payload.get("message"))
         if "told" in payload.keys(): turn.quoted += [str(payload[name]) for name in ("message", "content") if payload.get(name)]

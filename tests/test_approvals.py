@@ -20,7 +20,7 @@ from passepartout.plist import write_plist
 from passepartout.sessions import rewind
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
-from passepartout.tools import Effects, Parameter, Tool
+from passepartout.tools import Effects, Parameter, Tool, ToolError
 
 
 class Clock:
@@ -529,3 +529,28 @@ async def test_an_approved_edit_that_was_overtaken_is_told_and_neither_made_agai
     agent, pending = await asking(body=edit, effects=Effects(destructive=False))
     await agent.approve(pending.id, pending.code)
     assert ran == [1] and agent.pending() == [] and states(agent) == ["used"] and [e["state"] for e in agent.journal.effects()] == ["failed"]
+
+
+async def failing(error, *answers):
+    "What the person hears after a yes to a call that ends in `error`, when the model says `answers`."
+    def body(**args): raise error
+    agent, pending = await asking(body=body)
+    script = iter(answers)
+    agent.backends.register("model", lambda p, s: next(script), inline=True)
+    return await agent.approve(pending.id, pending.code)
+
+
+@pytest.mark.parametrize("said", ["Done.", "It is open again.", "Erledigt.", "C'est fait.", "All set, nothing else to do.", "👍"])
+async def test_who_said_yes_hears_what_came_of_it_whatever_a_model_says(said):
+    reply = await failing(ToolError("There is no line “bread” in shopping.org."), said, said)
+    assert "What you said yes to was not done" in reply or "ended in an error" in reply, reply
+    assert "There is no line “bread” in shopping.org." in reply and said in reply
+    assert str(reply).count("“bread”") == 1 and "Nothing was changed for this answer" not in reply
+
+
+async def test_who_said_yes_hears_of_a_doubt_and_no_error_twice():
+    doubt = ToolError("The server ended before it answered, so nobody knows whether it did it.")
+    doubt.touched = True
+    assert "ended in an error: The server ended" in await failing(doubt, "Sent!", "Sent!")
+    told = await failing(ToolError("There is no line “bread”."), "It was not done: There is no line “bread”.")
+    assert told == "It was not done: There is no line “bread”."

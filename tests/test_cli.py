@@ -648,6 +648,8 @@ def test_nobody_else_can_write_above_the_journal(home):
     "Who may write to a folder above it can put another journal in its place."
     subprocess.run(["sh", "-c", 'umask 000; exec "$@"', "-", *BEGIN, "ask", "--memex", str(home.memex), "hello"], env=home.env, check=True, capture_output=True, timeout=120)
     for folder in (home.state, home.state / "passepartout", home.journal.parent): assert not folder.stat().st_mode & 0o077, folder
+    made = [Path(top) for each in (home.state, home.state.parent / "cache") for top, _, _ in os.walk(each)]
+    assert len(made) > 4 and not [each for each in made if each.stat().st_mode & 0o077]
 
 
 @pytest.mark.slow

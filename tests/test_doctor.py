@@ -274,3 +274,9 @@ def test_a_record_that_was_exchanged_under_a_daemon_is_told(used):
         told = doctor(used)
         assert told["health"] == "unhealthy" and "is another file than the one that process" in str(of(told, "journal"))
     finally: held.close()
+
+
+def test_a_default_actuator_that_is_not_there_is_told(used):
+    assert "DEFAULT_ACTUATOR" not in used("doctor").stdout
+    told = used("doctor", env={"DEFAULT_ACTUATOR": "nobody"}).stdout
+    assert "There is no actuator nobody, which DEFAULT_ACTUATOR names." in " ".join(told.split()) and "cli" in told, told

@@ -954,3 +954,47 @@ def test_an_anchor_that_the_disk_refuses_later_leaves_the_old_one(tmp_path, monk
         journal.close()
     assert sorted(os.listdir(tmp_path)) == ["journal.anchor", "journal.db", "journal.key", "journal.owners"]
     with contextlib.closing(Journal.open(tmp_path / "journal.db")) as journal: assert journal.verify(whole=True).ok
+
+
+def in_a_copy(what):
+    "What `what` gives in a process that was forked off here."
+    reads, writes = os.pipe()
+    if (copy := os.fork()) == 0:
+        try: said = what()
+        except BaseException as error: said = f"{type(error).__name__}: {error}"
+        os.write(writes, str(said).encode())
+        os._exit(0)
+    os.close(writes)
+    with open(reads) as file: said = file.read()
+    os.waitpid(copy, 0)
+    return said
+
+
+def test_a_copy_of_the_process_neither_reads_nor_writes_nor_takes_the_claim_along(tmp_path):
+    journal = Journal.open(tmp_path / "journal.db")
+    def noted(n):
+        batch = journal.batch("main", f"t{n}")
+        batch.record("note", {"n": n})
+        batch.commit_now()
+        return "written"
+    noted(1)
+    for what in (lambda: noted(2), lambda: journal.turns(), lambda: journal.verify(), lambda: journal.approvals(), journal.flush):
+        assert "made by fork" in in_a_copy(what)
+    assert in_a_copy(journal.close) == "None"
+    assert [each.name for each in (tmp_path / "journal.owners").iterdir()] == [journal.boot]
+    noted(3)
+    assert [each["body"]["n"] for each in journal.records(kinds=["note"])] == [1, 3] and journal.verify(whole=True).ok
+    journal.close()
+
+
+def test_an_agent_answers_nothing_in_a_copy_of_its_process(tmp_path):
+    import asyncio
+    from passepartout.agent import Agent
+    for name in ("memex", "state", "config", "cache"): (tmp_path / name).mkdir()
+    async def booted(): return await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache")
+    agent = asyncio.run(booted())
+    said = in_a_copy(lambda: (agent.run(agent.handle("add a task: call Ada")), agent.run(agent.close()))[0])
+    assert "made by fork" in said and not list((tmp_path / "memex").iterdir())
+    assert "Added" in agent.run(agent.handle("add a task: call Ben"))
+    assert len(agent.journal.turns()) == 1 and agent.journal.verify(whole=True).ok
+    asyncio.run(agent.close())

@@ -82,7 +82,7 @@ def whose_words(value: Any, signal: Signal, other: ComparedWith) -> Label:
     just = pick(signal.payload, "content") or pick(signal.payload, "message")
     if isinstance(just, str) and touches(Seen(just, date.min), value):
         return Label("network", read.private, (f"what {pick(signal.payload, 'tool') or 'a tool'} returned", *signal.label.sources))
-    if touches(view, value): return Label("notes", read.private, ("your notes, an earlier answer or the log",))
+    if touches(view, value): return Label("notes", read.private, ("your notes, an earlier answer, a skill or the log",))
     return MODEL if read.origin in TRUSTED else MODEL.join(read)
 
 TRUSTED = ("person", "settings")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..conditions import PassepartoutError
-from ..databases import check_beside, not_only_ours
+from ..databases import check_beside, not_only_ours, private_folder
 from ..lazy import Regex
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
@@ -68,7 +68,7 @@ class IndexFailed(PassepartoutError):
 def connect(path: Path | None) -> sqlite3.Connection:
     "A connection to the file, which only its owner may read. `IndexFailed` when others can put another one in its place."
     if path is not None:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(path.parent)
         if why := not_only_ours(path.parent): raise IndexFailed(f"The index of the notes is not used. {why}")
         try: os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError: pass          # it is looked at next
@@ -107,7 +107,7 @@ def _with_tables(path: Path | None) -> sqlite3.Connection:
 def alone(path: Path | None) -> Iterator[None]:
     "Nobody else opens or deletes a database in this directory meanwhile. Where the file system has no locks, that is not so."
     if path is None: yield; return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(path.parent)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try: fcntl.flock(folder, fcntl.LOCK_EX)

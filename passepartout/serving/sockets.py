@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conditions import PassepartoutError
-from ..databases import not_only_ours
+from ..databases import not_only_ours, private_folder
 from ..health import Finding
 from ..tuples import NamedTuple
 
@@ -44,7 +44,7 @@ def socket_path(settings: Any) -> Path:
 def take_lock(folder: Path) -> int:
     "The lock of the daemon in `folder`, as an open descriptor to be kept. `DaemonError` names the process that has it."
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
         if why := not_only_ours(folder): raise DaemonError(why)
         handle = os.open(folder / "daemon.lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conditions import PassepartoutError
-from ..messages import Action, ApprovalRequired, Rejected, Signal, pick
+from ..messages import NETWORK, Action, ApprovalRequired, Label, Rejected, Signal, pick
 from ..shell.sandbox import Bubblewrap
 from .skillfolders import JOBS, RESERVED, SkillFolder, found_pages, read_whole
 from .skilljail import JailLimits, SkillDied, SkillProcess, test_skill
@@ -290,7 +290,15 @@ class SkillBook(Judges):
         try: said = version.jail.ask(part, shown_signal(signal, version.page.permissions))
         except SkillDied as error: return self.missed(version, error, LEFT_OUT) or fallback
         if part == "mandate" and isinstance(said, str): self.measure_mandate(version, said.strip())
+        if isinstance(said, str): self.heed(name, said, signal)
         return lines_of(said) if isinstance(said, str) and said.strip() else fallback
+
+    def heed(self, name: str, said: str, signal: Signal) -> None:
+        "Remember where a text leads that the page of a skill puts before a model."
+        turns = getattr(self.agent, "turns", None)
+        if turns is None or (turn := turns.of(signal)) is None: return
+        turn.lent[name] = f"{turn.lent.get(name, '')}\n{said}" if said not in turn.lent.get(name, "") else turn.lent[name]
+        turns.heed_lines(turn, Label(NETWORK.origin, sources=(f"the skill {name}",)), (said,))
 
     def measure_mandate(self, version: Version, said: str) -> None:
         "Tell the person, once for each version of a page, that its mandate is longer than models are told."

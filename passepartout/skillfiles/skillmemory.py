@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..databases import read_up_to, replace_file
+from ..databases import private_folder, read_up_to, replace_file
 from .skillpage import SkillPage
 
 # %% ../../nbs/skillfiles/17fb_skillmemory.ipynb #967aee22
@@ -42,7 +42,7 @@ class Stored:
 
     def save(self) -> None:
         if self.folder is None: return
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(self.folder)
         self.put("skills.json",
                  json.dumps({name: getattr(self, name) for name in ("disabled", "tested", "good", "made", "own")}, indent=1).encode())
 
@@ -58,7 +58,7 @@ class RememberedSkills(Stored):
         self.tested = [d for d in self.tested if d != page.digest][-199:] + [page.digest]
         if page.mandatory and self.folder is not None:
             self.good[page.name] = f"good-{page.name}{page.path.suffix}"
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(self.folder)
             self.put(self.good[page.name], page.data)
         if not page.mandatory: self.forget(page.name)
         on_disk = RememberedSkills.at(self.folder)                 # a command may have switched something off meanwhile

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conditions import PassepartoutError
-from ..databases import replace_file
+from ..databases import private_folder, replace_file
 from ..lazy import Regex
 from ..messages import Action, ApprovalRequired, Rejected, Signal, pick
 from ..records import record
@@ -112,7 +112,7 @@ class SkillWriter(Testing):
             found, file, _ = self.proposed(tool, name, page, kind)
             self.tested(found)
         except PassepartoutError as error: raise ToolError(error.message) from None
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(file.parent)
         book.memory = RememberedSkills.at(book.memory.folder)
         book.memory.made[found.name] = file.name
         book.memory.save()

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/storage/store.html.md"""
 __all__ = ['ROWS', 'Draft', 'ChainWriter', 'OpenedChain', 'ReadOnlyChain', 'CheckedChain', 'Store']
 
 # %% ../../nbs/storage/05c_store.ipynb #c00d85d7
-import json, os, sqlite3, threading, time
+import json, os, sqlite3, time
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, Callable
 from .breaks import Break, survey
 from .chain import (START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, read_anchor,
                                         read_key, seal, unwritable, write_anchor)
-from .journalfile import TROUBLE, Whereabouts, claim, connect, explain, explained, find_key, let_go, log_apart, refuse_apart, refuse_other, set_up
+from .journalfile import TROUBLE, ForkedLock, Whereabouts, claim, connect, explain, explained, find_key, let_go, log_apart, refuse_apart, refuse_other, set_up
 
 # %% ../../nbs/storage/05c_store.ipynb #4642bf9c
 class Draft:
@@ -57,7 +57,7 @@ class ChainWriter:
 
     def __init__(self, db: sqlite3.Connection, path: Path | None, key: bytes, clock: Callable[[], float]):
         self.db, self.path, self.clock, self.mac, self.key = db, path, clock, keyed(key), key_name(key)
-        self.boot, self.lock = os.urandom(8).hex(), threading.RLock()
+        self.boot, self.lock = os.urandom(8).hex(), ForkedLock(path)
         self.seq, self.head, self.commits = 0, START, (0, 0)    # commits: all, and the durable ones among them
         self.drawn = int.from_bytes(os.urandom(2), "big")   # how many names were drawn, from somewhere on
         self.checked = Verdict(True, 0, None, "ok", 0)      # what the check at start found
@@ -365,7 +365,8 @@ class Store(CheckedChain):
             return self.seq
 
     def close(self) -> None:
-        "Anchor what was written and let go of the file. A second call does nothing."
+        "Anchor what was written and let go of the file. A second call does nothing, nor does one in a copy of the process: the file is not its own."
+        if self.lock.elsewhere: return
         with self.lock:
             if self._owner is not None:
                 if self.checked.ok and self.seq != self._anchored:

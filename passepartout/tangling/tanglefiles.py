@@ -15,7 +15,7 @@ import os
 import posixpath
 from pathlib import Path
 
-from ..databases import read_up_to, replace_file
+from ..databases import private_folder, read_up_to, replace_file
 from .headerargs import TangleError
 from ..notes import MOST_BYTES, NotText, decode, parse_note
 from .noweb import Web
@@ -116,7 +116,7 @@ class WrittenDigests:
     def wrote(self, file: Path, data: bytes) -> None:
         "Remember, and say so on disk."
         self.known[str(file)] = hashlib.sha256(data).hexdigest()
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(self.path.parent)
         replace_file(self.path, json.dumps(self.known, indent=0).encode())
 
 # %% ../../nbs/tangling/08w_tanglefiles.ipynb #57b796f4

@@ -20,6 +20,7 @@ import typer
 from ..amounts import counted
 from .commandline import AsJson, Memex, as_json, command_group, fail, settings_of, tell
 from ..conditions import PassepartoutError
+from ..databases import private_folder
 
 # %% ../../nbs/terminal/20h_skillcommands.ipynb #8ff83767
 class Nobody:
@@ -149,7 +150,7 @@ def skills_load(files: Annotated[list[str],
 def put_page(path: Path, data: bytes) -> None:
     "Write a new page. `SkillError` when there is another one of that name."
     from passepartout.skills import SkillError
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(path.parent)
     try:
         with open(path, "xb") as file: file.write(data)
     except FileExistsError: raise SkillError(f"There is a page {path} already. Edit it there, or remove it first.") from None

@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ..databases import private_folder
 from ..oneline import shown
 from ..shell.sandbox import MEMORY_FILES, NAMESPACES, NO_MORE, Bubblewrap, SandboxError, beneath, cover, find_bubblewrap, system_mounts
 from ..shell.syscalls import filter_fd
@@ -91,7 +92,7 @@ def words_for(server: ToolServer, folder: Path, notes: Sequence[str], own: Seque
         return
     if not (wrap := find_bubblewrap()).works or (calls := filter_fd()) is None: raise SandboxError(f"{_NO_SANDBOX} {wrap.problem} {wrap.remedy}".rstrip())
     try:
-        (home := folder / server.name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(home := folder / server.name)
         yield sandboxed(server, wrap, str(home), notes, own, calls), (calls,)
     finally: os.close(calls)
 
