@@ -43,3 +43,33 @@ def test_other_words_that_were_answered_wrongly(tmp_path, line, said, never):
 def test_no_task_is_offered_that_is_called_same_or_also(tmp_path, line):
     answers, files = play(tmp_path, {"inbox.org": ""}, "remind me every day at 8 to give her the pills", line)
     assert "Did you mean “todo" not in answers[1] and files["inbox.org"].count("* TODO") == 1, answers
+
+
+HOUSE = {"projects/roof.md": "# Roof\n- [ ] roof: ladder back 📅 2026-11-20\n- [x] roof tarp ✅ 2026-11-10\n", "school/9a.md": "# Nine a\nthe roof of the gym\n- [ ] marks 📅 2026-11-20\n", "inbox.org": "* TODO Dentist\nSCHEDULED: <2026-11-26 Thu 08:15>\n* TODO Haircut\nSCHEDULED: <2026-11-27 Fri 08:15>\n"}
+
+
+@pytest.mark.parametrize("lines, has, hasnt", [
+    (("find roof", "only in projects"), ("ladder", "tarp"), ("gym",)), (("find roof", "only in 9a"), ("gym",), ("tarp",)), (("find roof", "only the ones with ladder"), ("ladder",), ("gym",)),
+    (("find roof", "only in projects", "only the open ones"), ("ladder",), ("gym", "tarp")), (("what is due tomorrow", "only in 9a"), ("marks",), ("ladder",)), (("find roof", "just in projects"), ("ladder",), ("gym",)),
+    (("find roof", "only in submarines"), ("called “submarines”",), ("gym",)), (("what is due this week", "only those about ladder"), ("ladder",), ("marks",))])
+def test_the_last_list_is_narrowed_by_a_place_a_word_or_a_state(tmp_path, lines, has, hasnt):
+    answers, files = play(tmp_path, HOUSE, *lines)
+    assert all(word in answers[-1] for word in has) and not any(word in answers[-1] for word in hasnt), answers[-1]
+    assert files == HOUSE
+
+
+@pytest.mark.parametrize("lines, stands", [
+    (("remind me to take the pills today at 21", "same at 22"), ("2026-11-19 Thu 21:00", "2026-11-19 Thu 22:00")),
+    (("remind me to take the pills today at 21", "same at 22", "and again tomorrow"), ("2026-11-19 Thu 22:00", "2026-11-20 Fri 22:00")),
+    (("remind me to call Ana", "tomorrow at 9", "same for Leo", "yes", "same at 18"), ("TODO call Ana\n", "TODO call Leo\nSCHEDULED: <2026-11-20 Fri 09:00>", "TODO call Leo\nSCHEDULED: <2026-11-20 Fri 18:00>")),
+    (("move dentist to friday", "same for haircut"), ("TODO Dentist\nSCHEDULED: <2026-11-20 Fri 08:15>", "TODO Haircut\nSCHEDULED: <2026-11-20 Fri 08:15>"))])
+def test_the_same_is_said_again_for_another_hour_or_another_person(tmp_path, lines, stands):
+    answers, files = play(tmp_path, HOUSE, *lines)
+    assert all(each in files["inbox.org"] for each in stands), (answers, files["inbox.org"])
+
+
+@pytest.mark.parametrize("lines", [("what is due today", "same at 18"), ("gym every monday at 9", "same on friday"), ("remind me to call Ana about Tom tomorrow at 9", "same for Leo")])
+def test_the_same_of_what_nobody_can_know_is_asked_about(tmp_path, lines):
+    before, _ = play(tmp_path / "a", HOUSE, *lines[:-1]), None
+    answers, files = play(tmp_path / "b", HOUSE, *lines)
+    assert files == before[1] and ("Nothing was done" in answers[-1] or "Shall it come" in answers[-1]), answers[-1]
