@@ -73,3 +73,25 @@ def test_the_same_of_what_nobody_can_know_is_asked_about(tmp_path, lines):
     before, _ = play(tmp_path / "a", HOUSE, *lines[:-1]), None
     answers, files = play(tmp_path / "b", HOUSE, *lines)
     assert files == before[1] and ("Nothing was done" in answers[-1] or "Shall it come" in answers[-1]), answers[-1]
+
+
+PACKING = {"packing list.md": "# Packing list\n- [ ] rain jacket\n- [ ] eggs\n"}
+
+
+@pytest.mark.parametrize("lines, stands", [
+    (("add milk to the packing list", "and also bread", "and also butter", "yes"), ("milk", "bread", "butter")), (("what is on the packing list", "and also soap", "yes"), ("soap",)),
+    (("add milk to the packing list", "and also eggs"), ("milk",))])
+def test_one_thing_more_is_offered_beside_what_was_offered_before(tmp_path, lines, stands):
+    answers, files = play(tmp_path, PACKING, *lines)
+    assert files["packing list.md"] == PACKING["packing list.md"] + "".join(f"- [ ] {each}\n" for each in stands), answers
+    assert lines[-1] != "and also eggs" or "already" in answers[-1], answers
+
+
+PRESSURE = {"mum.md": "# Mum\n\n| date | blood pressure | pulse |\n|---|---|---|\n| 2026-11-10 | 150/95 | 80 |\n| 2026-11-17 | 132/85 | 70 |\n| 2026-11-18 | 128/86 mmHg | 66 |\n| 2026-11-19 | ill | |\n"}
+
+
+@pytest.mark.parametrize("line, says", [("average blood pressure this week", "130/85.5 on average, of 2 pairs"), ("highest blood pressure", "150 is the highest first number of 3 (line 5); 95 is the highest second number of 3 (line 5)"),
+                                        ("average blood pressure this week", "“ill” (line 8)"), ("what was my blood pressure yesterday", "128/86 mmHg, in mum.md:7"), ("average pulse", "72 on average")])
+def test_two_numbers_in_one_cell_have_an_average_each(tmp_path, line, says):
+    (answer,), _ = play(tmp_path, PRESSURE, line)
+    assert says in answer
