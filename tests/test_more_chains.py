@@ -95,3 +95,12 @@ PRESSURE = {"mum.md": "# Mum\n\n| date | blood pressure | pulse |\n|---|---|---|
 def test_two_numbers_in_one_cell_have_an_average_each(tmp_path, line, says):
     (answer,), _ = play(tmp_path, PRESSURE, line)
     assert says in answer
+
+
+@pytest.mark.parametrize("lines, stands", [
+    (("todo night shift tue 21-7", "move it to wed 21-7"), "* TODO night shift (until 07:00)\nSCHEDULED: <2026-11-25 Wed 21:00>"), (("todo night shift tue 21-7", "no, wed 21-7"), "* TODO night shift (until 07:00)\nSCHEDULED: <2026-11-25 Wed 21:00>"),
+    (("todo night shift tue 21-7", "move night shift to wed from 22 to 6", "yes"), "* TODO night shift (until 06:00)\nSCHEDULED: <2026-11-25 Wed 22:00>"), (("Nachtschicht Di 21-7 Uhr", "verschieb Nachtschicht auf Mi 21-7 Uhr"), "* TODO Nachtschicht (bis 07:00)\nSCHEDULED: <2026-11-25 Wed 21:00>"),
+    (("move late duty to wed 21-7",), "* TODO Late duty\nSCHEDULED: <2026-11-24 Tue 14:00>"), (("move late duty to wed 21-7", "yes"), "* TODO Late duty (until 07:00)\nSCHEDULED: <2026-11-25 Wed 21:00>")])
+def test_a_night_is_moved_to_another(tmp_path, lines, stands):
+    answers, files = play(tmp_path, {"inbox.org": "* TODO Late duty\nSCHEDULED: <2026-11-24 Tue 14:00>\n"}, *lines)
+    assert stands in files["inbox.org"], (answers, files)
