@@ -495,3 +495,20 @@ def test_lines_that_wait_are_read_whatever_number_their_terminal_has_and_one_tha
     assert list(ahead.lines) == [None]
     with pytest.raises(EOFError): ahead.shown("> ")
     os.close(ahead.fd)
+
+
+def test_the_first_screen_of_the_help_fits_on_a_small_terminal_and_every_command_is_found_from_it():
+    from passepartout.reflex.replies import ALL_HELP, HELP, TOPICS, help_with
+    from passepartout.terminal.slash import COMMANDS, first_help, help_on, topics_of
+    from passepartout.tui.frame import WINDOW_COMMANDS
+    import textwrap
+    rows = lambda text, wide: sum(max(1, len(textwrap.wrap(line, wide))) for line in text.split("\n"))
+    for commands in (COMMANDS, {**COMMANDS, **WINDOW_COMMANDS}):
+        first = first_help(commands)
+        assert rows(first, 80) <= 25
+        told = "\n".join(help_on(commands, topic) for topic in topics_of(commands) if f"/help {topic} " in first)
+        assert all(each.usage in told for each in commands.values())
+        assert help_on(commands, "all").count("\n") > 25 and help_on(commands, "/undo").startswith("/undo [N]") and "every monday" in help_on(commands, "repeat")
+    assert "nothing about “xyzzy”" in help_on(COMMANDS, "xyzzy") and "Did you mean /undo?" in help_on(COMMANDS, "undoo")
+    assert rows(HELP, 80) <= 25 and all(f"help {topic}" in HELP and lines in help_with(topic).replace("\n  ", "\n") for topic, (_, lines) in TOPICS.items())
+    assert all(line in ALL_HELP for topic in TOPICS for line in help_with(topic).split("\n"))

@@ -43,3 +43,64 @@ def test_other_words_that_were_answered_wrongly(tmp_path, line, said, never):
 def test_no_task_is_offered_that_is_called_same_or_also(tmp_path, line):
     answers, files = play(tmp_path, {"inbox.org": ""}, "remind me every day at 8 to give her the pills", line)
     assert "Did you mean “todo" not in answers[1] and files["inbox.org"].count("* TODO") == 1, answers
+
+
+HOUSE = {"projects/roof.md": "# Roof\n- [ ] roof: ladder back 📅 2026-11-20\n- [x] roof tarp ✅ 2026-11-10\n", "school/9a.md": "# Nine a\nthe roof of the gym\n- [ ] marks 📅 2026-11-20\n", "inbox.org": "* TODO Dentist\nSCHEDULED: <2026-11-26 Thu 08:15>\n* TODO Haircut\nSCHEDULED: <2026-11-27 Fri 08:15>\n"}
+
+
+@pytest.mark.parametrize("lines, has, hasnt", [
+    (("find roof", "only in projects"), ("ladder", "tarp"), ("gym",)), (("find roof", "only in 9a"), ("gym",), ("tarp",)), (("find roof", "only the ones with ladder"), ("ladder",), ("gym",)),
+    (("find roof", "only in projects", "only the open ones"), ("ladder",), ("gym", "tarp")), (("what is due tomorrow", "only in 9a"), ("marks",), ("ladder",)), (("find roof", "just in projects"), ("ladder",), ("gym",)),
+    (("find roof", "only in submarines"), ("called “submarines”",), ("gym",)), (("what is due this week", "only those about ladder"), ("ladder",), ("marks",))])
+def test_the_last_list_is_narrowed_by_a_place_a_word_or_a_state(tmp_path, lines, has, hasnt):
+    answers, files = play(tmp_path, HOUSE, *lines)
+    assert all(word in answers[-1] for word in has) and not any(word in answers[-1] for word in hasnt), answers[-1]
+    assert files == HOUSE
+
+
+@pytest.mark.parametrize("lines, stands", [
+    (("remind me to take the pills today at 21", "same at 22"), ("2026-11-19 Thu 21:00", "2026-11-19 Thu 22:00")),
+    (("remind me to take the pills today at 21", "same at 22", "and again tomorrow"), ("2026-11-19 Thu 22:00", "2026-11-20 Fri 22:00")),
+    (("remind me to call Ana", "tomorrow at 9", "same for Leo", "yes", "same at 18"), ("TODO call Ana\n", "TODO call Leo\nSCHEDULED: <2026-11-20 Fri 09:00>", "TODO call Leo\nSCHEDULED: <2026-11-20 Fri 18:00>")),
+    (("move dentist to friday", "same for haircut"), ("TODO Dentist\nSCHEDULED: <2026-11-20 Fri 08:15>", "TODO Haircut\nSCHEDULED: <2026-11-20 Fri 08:15>"))])
+def test_the_same_is_said_again_for_another_hour_or_another_person(tmp_path, lines, stands):
+    answers, files = play(tmp_path, HOUSE, *lines)
+    assert all(each in files["inbox.org"] for each in stands), (answers, files["inbox.org"])
+
+
+@pytest.mark.parametrize("lines", [("what is due today", "same at 18"), ("gym every monday at 9", "same on friday"), ("remind me to call Ana about Tom tomorrow at 9", "same for Leo")])
+def test_the_same_of_what_nobody_can_know_is_asked_about(tmp_path, lines):
+    before, _ = play(tmp_path / "a", HOUSE, *lines[:-1]), None
+    answers, files = play(tmp_path / "b", HOUSE, *lines)
+    assert files == before[1] and ("Nothing was done" in answers[-1] or "Shall it come" in answers[-1]), answers[-1]
+
+
+PACKING = {"packing list.md": "# Packing list\n- [ ] rain jacket\n- [ ] eggs\n"}
+
+
+@pytest.mark.parametrize("lines, stands", [
+    (("add milk to the packing list", "and also bread", "and also butter", "yes"), ("milk", "bread", "butter")), (("what is on the packing list", "and also soap", "yes"), ("soap",)),
+    (("add milk to the packing list", "and also eggs"), ("milk",))])
+def test_one_thing_more_is_offered_beside_what_was_offered_before(tmp_path, lines, stands):
+    answers, files = play(tmp_path, PACKING, *lines)
+    assert files["packing list.md"] == PACKING["packing list.md"] + "".join(f"- [ ] {each}\n" for each in stands), answers
+    assert lines[-1] != "and also eggs" or "already" in answers[-1], answers
+
+
+PRESSURE = {"mum.md": "# Mum\n\n| date | blood pressure | pulse |\n|---|---|---|\n| 2026-11-10 | 150/95 | 80 |\n| 2026-11-17 | 132/85 | 70 |\n| 2026-11-18 | 128/86 mmHg | 66 |\n| 2026-11-19 | ill | |\n"}
+
+
+@pytest.mark.parametrize("line, says", [("average blood pressure this week", "130/85.5 on average, of 2 pairs"), ("highest blood pressure", "150 is the highest first number of 3 (line 5); 95 is the highest second number of 3 (line 5)"),
+                                        ("average blood pressure this week", "“ill” (line 8)"), ("what was my blood pressure yesterday", "128/86 mmHg, in mum.md:7"), ("average pulse", "72 on average")])
+def test_two_numbers_in_one_cell_have_an_average_each(tmp_path, line, says):
+    (answer,), _ = play(tmp_path, PRESSURE, line)
+    assert says in answer
+
+
+@pytest.mark.parametrize("lines, stands", [
+    (("todo night shift tue 21-7", "move it to wed 21-7"), "* TODO night shift (until 07:00)\nSCHEDULED: <2026-11-25 Wed 21:00>"), (("todo night shift tue 21-7", "no, wed 21-7"), "* TODO night shift (until 07:00)\nSCHEDULED: <2026-11-25 Wed 21:00>"),
+    (("todo night shift tue 21-7", "move night shift to wed from 22 to 6", "yes"), "* TODO night shift (until 06:00)\nSCHEDULED: <2026-11-25 Wed 22:00>"), (("Nachtschicht Di 21-7 Uhr", "verschieb Nachtschicht auf Mi 21-7 Uhr"), "* TODO Nachtschicht (bis 07:00)\nSCHEDULED: <2026-11-25 Wed 21:00>"),
+    (("move late duty to wed 21-7",), "* TODO Late duty\nSCHEDULED: <2026-11-24 Tue 14:00>"), (("move late duty to wed 21-7", "yes"), "* TODO Late duty (until 07:00)\nSCHEDULED: <2026-11-25 Wed 21:00>")])
+def test_a_night_is_moved_to_another(tmp_path, lines, stands):
+    answers, files = play(tmp_path, {"inbox.org": "* TODO Late duty\nSCHEDULED: <2026-11-24 Tue 14:00>\n"}, *lines)
+    assert stands in files["inbox.org"], (answers, files)

@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/reflex/lists.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LEFT', 'left_on_list', 'boxes_of', 'of_single_things', 'list_spoken_of', 'on_the_list', 'lists_in', 'so_titled',
-           'one_more', 'list_goes_on', 'goes_on_it', 'list_named', 'or_a_list', 'that_list']
+           'one_more', 'list_goes_on', 'there_already', 'put_offered', 'goes_on_it', 'list_named', 'or_a_list',
+           'that_list']
 
 # %% ../../nbs/reflex/lists.ipynb #e99b0bf4
 import re
@@ -16,7 +17,7 @@ from datetime import date
 from ..lazy import Regex
 from ..outline.privacy import is_private
 from .captures import Request, decline, say
-from .edits import look, with_fallback
+from .edits import edit, look, with_fallback
 from .german import in_english
 from .lookups import Surroundings
 from .offers import EITHER, TODO_OR_NOTE, words_kept
@@ -76,11 +77,11 @@ _PUT_ON = Regex(r"Added the item “[^“”\n]{1,200}” to “([^“”\n]{2,8
 _BEGUN = Regex(r"Added “[^“”\n]{1,200}” to (?:[^\s“”]{1,80}/)?([\w-]{2,60})\.md(?![^\n])|Added the task “[^“”\n]{1,200}” to (?:[^\s“”]{1,80}/)?([\w-]{2,60})\.md \(a new file\)"
                r"|(?:[^\s“”]{1,80}/)?([\w-]{2,60})\.md, lines 1-\d+ of \d+:\n[-*+] \[[ xX]\]")
 _TOLD_TO_PUT = Regex(r"(?:please\s+)?(?:add|put)\s(?:.{1,120}\s)?(?:to|on|onto)\s+((?:(?:the|my|our)\s+)?[\w' -]{2,60}\blist)(?:\s*:.*)?", re.I)
-_PUT_OFFERED = Regex(r"Did you mean “add [^“”\n;]{1,200} to (?:the )?([^“”\n;]{2,80})”\? Say “yes”", re.I)
+_PUT_OFFERED = Regex(r"Did you mean “(?:[^“”\n]{1,900}; )?add [^“”\n;]{1,200} to (?:the )?([^“”\n;]{2,80})”\? Say “yes”", re.I)
 
 def list_spoken_of(said: str, told: str) -> str | None:
     "The name of the list that a sentence asked to see, or that its answer says something was put on."
-    found = (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200]), _PUT_OFFERED.match(told[:600]),
+    found = (_PUT_ON.fullmatch(told.strip()[:600]), _LIST_SEEN.fullmatch(said.strip()[:200]), _PUT_OFFERED.match(told[:1500]),
              _TOLD_TO_PUT.fullmatch(said.strip().rstrip("!.")[:200]) if told.startswith(("Added “", "Changed the text below “")) else None)
     begun = _BEGUN.match(told[:600])
     if begun and (name := (begun[1] or begun[2] or begun[3]).replace("-", " ")).lower() != "inbox":          # what has no place yet is no list
@@ -137,7 +138,8 @@ def list_goes_on(request: Request, around: Surroundings, exact: Callable[[str], 
     "The offer to put what is named on the list of which the sentence before was; of the lines that this makes, those of which `exact` says that they would put something on it."
     if not around.earlier: return None
     said, told = around.earlier[-1]
-    put_on = _PUT_ON.fullmatch(told.strip()[:600]) or _BEGUN.match(told[:600]) and list_spoken_of("", told)
+    offered = put_offered(told)
+    put_on = _PUT_ON.fullmatch(told.strip()[:600]) or _LIST_SEEN.fullmatch(said.strip()[:200]) or offered or _BEGUN.match(told[:600]) and list_spoken_of("", told)
     if (thing := one_more(request.text)) and put_on: request = Request.of(re.sub(r"^(?:add\s+)?", "add ", thing, flags=re.I), request.today)
     if not (found := _MORE_OF_IT.fullmatch(request.text.strip())): return None
     where = list_spoken_of(said, told)
@@ -145,7 +147,17 @@ def list_goes_on(request: Request, around: Surroundings, exact: Callable[[str], 
     if next(iter(in_english(request.text, request.today)), None): return None
     if where is None or not re.fullmatch(r"(?:(?!\b(?:and|then|und|dann)\b)[\w' /-]){2,80}", where) or re.search(r"\b(?:to|on|onto|under)\s", found[1], re.I) or bare and not re.fullmatch(r"[^,]{1,40}(?:,[^,]{1,40})*,?\s(?:and|und|&)\s[^,]{1,40}", found[1]): return None
     items = each_item(f"add {found[1]} to {where}") or (chain_of(f"add {found[1]} to {where}") or ("", []))[1] or [f"add {found[1]} to {where}"]
-    return goes_on_it(items, exact)
+    return goes_on_it([*offered, *items], exact) or (there_already(items[-1], around, request.today) if thing else None)
+
+def there_already(text: str, around: Surroundings, today: date) -> dict | None:
+    "What is told of a thing that is on the list already; `None` where it is not."
+    told = with_fallback(lambda around: edit(Request.of(text, today), around), around)
+    return told if isinstance(told, dict) and " is there already" in told["payload"].get("text", "") else None
+
+def put_offered(told: str) -> list[str]:
+    "The sentences of an offer to put things on a list that was not answered yet; empty for every other answer."
+    offered = told.partition("“")[2].partition("”")[0].split("; ") if _PUT_OFFERED.match(told[:1500]) else []
+    return offered if all(each.startswith("add ") and " to " in each for each in offered) else []
 
 def goes_on_it(items: list[str], exact: Callable[[str], dict | None]) -> dict | None:
     "The offer of those of the `items`, sentences that put something on a list, that are `exact`; `None` where none is."

@@ -37,7 +37,7 @@ from ..targets import Place, Resolved, choose, places_of, read_target, same_file
 # %% ../../nbs/reflex/references.ipynb #3f10a668
 DID = ("Added the ", "Added “", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “",
         "Changed the text below “")
-_UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number", "No question of mine is open")
+_UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number", "No question of mine is open", "That ends before it begins")
 _OF_SOMETHING_NEW = Regex(r"\A(?:I didn't understand that\. Did you mean|Nothing in your notes is called [^\n]{1,120} For a new task:) “?(?:todo|remind|note)\b")
 _NAMED = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)")
 _FILES = Regex(r" (?:in|to|from) ([^“”\n]+?\.(?:org|md|markdown))(?=[ ,.:;]|$)")
