@@ -916,3 +916,33 @@ def test_what_one_process_looked_through_the_next_one_need_not(tmp_path, opened_
     os.chmod(tmp_path / "cache", 0o777)
     look()
     assert not knows()                                              # others could have written there what they like
+
+
+LONG_ROW, TOKEN = "lorem " * 20, "ghp_" + "Zq3LmN8vR2tY6wXb1KcD" * 2
+IN_PARTS = {f"a line from sign {column} on": ("read-file", {"path": "a.org", "start": 2, "column": column}) for column in (125, 135, 150)} | {
+    "one line of a certificate": ("read-file", {"path": "pem.org", "start": 5, "lines": 2}), "the end of a certificate": ("read-file", {"path": "pem.org", "start": 6}), "the line below the word": ("read-file", {"path": "b.org", "start": 4, "lines": 1}),
+    "what stands around a word": ("org-find", {"query": "zebra"}), "around a word further on": ("org-find", {"query": "yak"}), "the line with a word": ("org-find", {"query": "okapi"}), "a passage": ("org-find", {"query": "okapi", "quote": 1}), "the passage of a title": ("org-find", {"query": "router", "quote": 1}),
+    "one word or another": ("org-find", {"query": "ibis OR Horse9"})}
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+@pytest.mark.parametrize("way", IN_PARTS)
+async def test_who_is_shown_a_part_of_a_note_is_shown_no_part_of_a_key(tmp_path, way, indexed):
+    "The rest of a key looks like nothing, nor does a password without the word before it."
+    from passepartout.backends import register_backend
+    from passepartout.plist import Keyword, write_plist
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    body = [base64.b64encode(hashlib.sha512(f"line {n}".encode()).digest()).decode()[:64] for n in range(6)]
+    (memex / "a.org").write_text(f"* One\n{LONG_ROW}{TOKEN} aaaa bbbb cccc zebra and this goes on for long until a yak comes by {'dolor ' * 40}\n")
+    (memex / "b.org").write_text("* Router\nibis\npassword:\n  correct-Horse9!battery okapi ibis\n")
+    (memex / "pem.org").write_text("* Key\n-----BEGIN PRIVATE KEY-----\n" + "\n".join(body) + "\n-----END PRIVATE KEY-----\nend\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",), **({} if indexed else {"journal": ":memory:"}))
+    tool, args = IN_PARTS[way]
+    script, seen = [write_plist({"target": "tool", "payload": {"action": Keyword("call"), "tool": tool, "args": args, "explanation": "This is what you asked me to look up today"}})], []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt) or (script.pop(0) if script else "Done."), inline=True)
+    reply = await agent.handle("look into that")
+    told = seen[1].partition(" returned")[2]
+    assert not reply.approvals and told and not any(piece in told for piece in (TOKEN[5:15], TOKEN[20:30], TOKEN[-8:], "Horse9", *(line[:20] for line in body), *(line[-20:] for line in body))), told
+    assert "line 2" not in told.partition("b.org")[2] or way != "one word or another" or "line 2: ibis" in told
+    await agent.close()
