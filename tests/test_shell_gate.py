@@ -228,11 +228,11 @@ def test_what_is_allowed_changes_nothing_even_in_a_real_shell(roots, memex, tmp_
     assert ran > 200
 
 
-READS = ["ls -la src | head -3", "cat a b | sort -u | wc -l", "cd src && ls && cat main.py", "grep -rn 'def ' src 2>/dev/null | cut -d: -f1 | sort | uniq -c", "for f in *.org; do echo \"$f\"; wc -l \"$f\"; done", "[ -f a ] && echo there || echo gone", "D=trips; ls $D",
+READS = ["ls -la src | head -3", "rg --files src", "rg --files -g '*.org' .", "cat a b | sort -u | wc -l", "cd src && ls && cat main.py", "grep -rn 'def ' src 2>/dev/null | cut -d: -f1 | sort | uniq -c", "for f in *.org; do echo \"$f\"; wc -l \"$f\"; done", "[ -f a ] && echo there || echo gone", "D=trips; ls $D",
          "timeout 5 nice -n 5 env LC_ALL=C sort a", "FOO=bar ls", "echo 'rm -rf /'", "cat < a", "git -C src log -3", "git --no-pager diff --stat HEAD~1", "awk -F: '{print $2}' a", "sed -n '1,2p;$p' a", "jq .one x.json", "python3 --version; node -v",
          "find . -name '*.py' -newer a -not -path './trips/*'", "printf '%s\\n' x | tr x y", "ls *.org", "date +%F", "diff <&0 a b", "test 1 -lt 2 && true", "head -n 2 nothing-here"]
 
-ASKS = ["cat .env", "cat link/secret", "cat link/../a", "cat /proc/self/environ", "cat ~/.ssh/id_rsa", "cd link && ls", "cd .. && ls", "LD_PRELOAD=./x.so ls", "GIT_EXTERNAL_DIFF=x git diff", "PATH=. ls", "LC_ALL=/x ls", "export PATH=.; ls", "X=a; export X; ./run",
+ASKS = ["cat .env", "rg --files /etc", "rg --files ..", "rg -l --files / | head", "rg --type-list /etc", "ack -f /etc", "ack -lf ..", "cat link/secret", "cat link/../a", "cat /proc/self/environ", "cat ~/.ssh/id_rsa", "cd link && ls", "cd .. && ls", "LD_PRELOAD=./x.so ls", "GIT_EXTERNAL_DIFF=x git diff", "PATH=. ls", "LC_ALL=/x ls", "export PATH=.; ls", "X=a; export X; ./run",
         "git -c alias.log='!id' log", "git --exec-path=. log", "git log --output=x", "git push", "git commit -m x", "git branch new", "git fetch", "git diff --no-index a /etc/passwd", "awk 'BEGIN{system(\"id\")}'", "awk '{print > \"x\"}' a", "awk -f a", "sed -i s/a/b/ a",
         "sed 's/a/b/w x' a", "sed -n '1e id' a", "sort -o a a", "sort --compress=x a", "uniq a b", "find . -exec cp {} x ;", "find -L . -name x", "rg --pre x y", "rg -uuu x", "tar -xf a", "xargs tee", "echo a | xargs rm", "sudo ls", "sh -c ls x", "bash a", "python3 -c 1",
         "python3", "node", "perl -e 1", "env -S 'ls'", "env -i ls", "command ls", "busybox ls", "nohup ls", "time -o x ls", "eval ls", "source a", ". a", "exec ls", "curl x", "wget x", "ssh h", "nc h 1", "make", "vim a", "less -o x a", "touch x", "mkdir x", "cp a b", "mv a b", "ln -s a c",
