@@ -965,3 +965,16 @@ def test_passwords_that_are_told_by_the_head_of_their_column(text, secret):
     "id,token,count\n1,the,20\n2,and,17\n", "id\ttoken\tlemma\tpos\n1\tHouses\thouse\tNOUN\n2\tare\tbe\tAUX\n"])
 def test_tables_in_which_no_password_stands_raise_no_alarm(text):
     assert not Scanner().find(text), Scanner().redact(text)
+
+
+@pytest.mark.parametrize("before", [560, 571, 580, 588, 594])
+async def test_what_was_said_before_is_cut_in_no_key(tmp_path, before):
+    "The beginning of a key, cut where the room for an earlier message ends, looks like a word."
+    from passepartout.backends import register_backend
+    (tmp_path / "memex").mkdir()
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    seen = []
+    register_backend(agent, "model", lambda prompt, system: seen.append(system + prompt) or "All right.", inline=True)
+    for text in ("please keep in mind " + "w " * ((before - 20) // 2) + TOKEN + " ok " * 40, "and what did I say?"): await agent.handle(text)
+    assert len(seen) == 2 and "keep in mind" in seen[1] and not any(TOKEN[:size] in text for text in seen for size in (6, 9)), seen[1][-300:]
+    await agent.close()
