@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from .messages import MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOLS, Label, Signal, pick
 from .oneline import cut
+from .redaction.secrets import without_secrets
 from .storage.erasure import Withdrawals
 from .storage.ledger import genuine_record
 from .awareness.summaries import in_our_words
@@ -25,7 +26,7 @@ RECENT, _WIDTH = 6, 600
 # %% ../nbs/17a_exchanges.ipynb #987c4c18
 def heard(text: str) -> str:
     "One side of an exchange as a model reads it: cut, and each line but the first with two blanks before it."
-    return "\n  ".join(cut(text, _WIDTH).splitlines())
+    return "\n  ".join(cut(text if len(text) <= _WIDTH else without_secrets(text[:8 * _WIDTH]), _WIDTH).splitlines())
 
 # %% ../nbs/17a_exchanges.ipynb #7571c1ca
 def text_in(body: Any, name: str = "text") -> str:

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/search.html.md"""
 # %% auto #0
 __all__ = ['MARKS', 'LETTERS', 'GAPS', 'RUNS', 'CALLED', 'BEGUN', 'PAGE', 'EMPTY_FOLDER', 'FEWER', 'fold', 'Term', 'read_query',
            'Section', 'openly', 'open_outline', 'name_openly', 'fold_outline', 'term_points', 'called_so',
-           'name_points', 'score', 'standing', 'Hit', 'Found', 'snippet', 'clip', 'find', 'matches', 'make_hit',
-           'no_terms', 'say_missing', 'say_apart', 'said_openly', 'why_nothing', 'nearest']
+           'name_points', 'score', 'standing', 'Hit', 'Found', 'snippet', 'told_line', 'clip', 'find', 'matches',
+           'make_hit', 'no_terms', 'say_missing', 'say_apart', 'said_openly', 'why_nothing', 'nearest']
 
 # %% ../nbs/08c_search.ipynb #22096342
 import re
@@ -103,7 +103,7 @@ def name_openly(outline: Outline, said: Outline, node: Node, name: str) -> str:
 # %% ../nbs/08c_search.ipynb #3111988c
 def fold_outline(outline: Outline) -> list[Section]:
     "Every node of a file, folded."
-    sections, said = [], open_outline(outline)
+    sections, said = [], outline.derived("open", open_outline)
     page = fold(outline.file.rsplit("/", 1)[-1].rsplit(".", 1)[0])
     open_name = lambda node, name: name_openly(outline, said, node, name)
     name = fold(" ".join((open_name(outline.nodes[0], " ".join((plain_text(outline.nodes[0].title), *other_names(outline.nodes[0])))), outline.file)))
@@ -193,14 +193,21 @@ class Found:
 # %% ../nbs/08c_search.ipynb #02a25e82
 def snippet(outline: Outline, node: Node, terms: Sequence[Term], width: int = 160) -> tuple[int, str]:
     "(line number, text) of the line in the body of `node` that says most about the terms; (heading line, '') when none does."
-    best, where, shown = 0, node.line, ""
+    best, where, shown, clear = 0, node.line, "", outline.derived("open", open_outline).text
     for start, end in (*said_of(outline, node), *outline.pieces(node, node.body_start)):
-        for n, line in enumerate(outline.text[start:end].split("\n")):
+        for n, line in enumerate(clear[start:end].split("\n")):
             folded = fold(line) if line[:2] != "#+" else ""
             count = sum(t.needle in folded for t in terms)
             if count > best: best, where, shown = count, outline.line_of(start, node) + n, line
             if best == len(terms): break
-    return where, clip(" ".join(plain_text(shown).split()), terms, width)
+    return where, told_line(outline.text, clear, where, shown, terms, width)
+
+def told_line(text: str, clear: str, number: int, shown: str, terms: Sequence[Term], width: int = 160) -> str:
+    "Line `number` of a `text` in one row, clipped around the terms. `shown` is that line in the text `clear`, which has blanks for keys; where there are any, references stand for them."
+    if shown and clear != text:
+        from passepartout.redaction.secrets import secretless_lines
+        shown = secretless_lines(text.split("\n"), number - 1, number)[0]
+    return clip(" ".join(plain_text(shown).split()), terms, width)
 
 # %% ../nbs/08c_search.ipynb #0c2d1b14
 def clip(text: str, terms: Sequence[Term], width: int) -> str:

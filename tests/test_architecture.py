@@ -15,7 +15,7 @@ ROOMS = """
     lazy unseen records tuples databases collector conditions limits sensitive oneline amounts confinement.roots confinement.descent confinement.openedpath confinement.resources edits filechanges net.addresses net.endpoints net.eventstream net.httpclient net.webclient net.pagetext
     symbols atoms printing plist
     frozen messages labels
-    inifile settings inichange redaction.patterns redaction.keyforms redaction.openpasswords redaction.formsearch redaction.assignments redaction.nearby redaction.companions redaction.logins redaction.shaped redaction.knownvalues redaction.disguises redaction.recordtexts redaction.secrets redaction.keyrings
+    inifile settings inichange redaction.patterns redaction.keyforms redaction.openpasswords redaction.formsearch redaction.assignments redaction.nearby redaction.companions redaction.logins redaction.columns redaction.shaped redaction.knownvalues redaction.disguises redaction.recordtexts redaction.secrets redaction.keyrings
     protocol storage.seal
     storage.chain storage.breaks storage.journalfile storage.images storage.store storage.validity storage.ledger storage.tablecheck storage.erasure journal
     objects changes memory recall

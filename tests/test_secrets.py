@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, assume, given, seed, settings, strategies as
 from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.redaction.assignments import COMPARISON_HEADS, candidate_heads, find_assignments
+from passepartout.redaction.columns import column_heads
 from passepartout.redaction.companions import companion_heads, find_companions
 from passepartout.gates.secrets import secrets_gate
 from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
@@ -599,7 +600,7 @@ def test_the_one_look_hides_nothing_that_a_room_would_find(parts, between):
         assert looked(find_shaped, part) == looked(lambda text: find_plain(text) + find_coded(text), part)
 
 
-ONLY_ONE = {"AKIA4ZC2QK7MWLJ": form_heads(), "wifi pin: 47-11-2": candidate_heads(), "'hunter2x' == password": COMPARISON_HEADS, "3f9c2b7a1d8e4f60": nearby_heads(), "the password was him": companion_heads(), "machine h login x": login_heads(), "Pz4/" * 10: "[A-Za-z0-9+/]{40}"}
+ONLY_ONE = {"AKIA4ZC2QK7MWLJ": form_heads(), "wifi pin: 47-11-2": candidate_heads(), "'hunter2x' == password": COMPARISON_HEADS, "3f9c2b7a1d8e4f60": nearby_heads(), "the password was him": companion_heads(), "machine h login x": login_heads(), "b,passwort": column_heads(), "Pz4/" * 10: "[A-Za-z0-9+/]{40}"}
 
 
 @pytest.mark.parametrize("text", ONLY_ONE)
@@ -916,3 +917,64 @@ def test_what_one_process_looked_through_the_next_one_need_not(tmp_path, opened_
     os.chmod(tmp_path / "cache", 0o777)
     look()
     assert not knows()                                              # others could have written there what they like
+
+
+LONG_ROW, TOKEN = "lorem " * 20, "ghp_" + "Zq3LmN8vR2tY6wXb1KcD" * 2
+IN_PARTS = {f"a line from sign {column} on": ("read-file", {"path": "a.org", "start": 2, "column": column}) for column in (125, 135, 150)} | {
+    "one line of a certificate": ("read-file", {"path": "pem.org", "start": 5, "lines": 2}), "the end of a certificate": ("read-file", {"path": "pem.org", "start": 6}), "the line below the word": ("read-file", {"path": "b.org", "start": 4, "lines": 1}),
+    "what stands around a word": ("org-find", {"query": "zebra"}), "around a word further on": ("org-find", {"query": "yak"}), "the line with a word": ("org-find", {"query": "okapi"}), "a passage": ("org-find", {"query": "okapi", "quote": 1}), "the passage of a title": ("org-find", {"query": "router", "quote": 1}),
+    "one word or another": ("org-find", {"query": "ibis OR Horse"})}
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+@pytest.mark.parametrize("way", IN_PARTS)
+async def test_who_is_shown_a_part_of_a_note_is_shown_no_part_of_a_key(tmp_path, way, indexed):
+    "The rest of a key looks like nothing, nor does a password without the word before it."
+    from passepartout.backends import register_backend
+    from passepartout.plist import Keyword, write_plist
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    body = [base64.b64encode(hashlib.sha512(f"line {n}".encode()).digest()).decode()[:64] for n in range(6)]
+    (memex / "a.org").write_text(f"* One\n{LONG_ROW}{TOKEN} aaaa bbbb cccc zebra and this goes on for long until a yak comes by {'dolor ' * 40}\n")
+    (memex / "b.org").write_text("* Router\nibis\npassword:\n  correct-Horse9!battery okapi ibis\n")
+    (memex / "pem.org").write_text("* Key\n-----BEGIN PRIVATE KEY-----\n" + "\n".join(body) + "\n-----END PRIVATE KEY-----\nend\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",), **({} if indexed else {"journal": ":memory:"}))
+    tool, args = IN_PARTS[way]
+    script, seen = [write_plist({"target": "tool", "payload": {"action": Keyword("call"), "tool": tool, "args": args, "explanation": "This is what you asked me to look up today"}})], []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt) or (script.pop(0) if script else "Done."), inline=True)
+    reply = await agent.handle("look into that")
+    told = seen[1].partition(" returned")[2]
+    assert not reply.approvals and told and not any(piece in told for piece in (TOKEN[5:15], TOKEN[20:30], TOKEN[-8:], "Horse9", *(line[:20] for line in body), *(line[-20:] for line in body))), told
+    assert "line 2" not in told.partition("b.org")[2] or way != "one word or another" or "line 2: ibis" in told
+    await agent.close()
+
+
+TABLES = [("| site | user | password |\n|------+------+----------|\n| bank | ada | {} |\n", "hunTer22!xY"), ("| site | user | password |\n|---|---|---|\n| bank | ada | {} |\n| shop | bob | x |\n", "sunshine"), ("site,user,password\nbank,ada,{}\n", "pl0ver#Kit"), ("Title;Benutzer;Passwort\nBüro;ada;{}\n", "größer9!Pferd"),
+          ("name\turl\tpassword\nbank\thttps://b.example\t{}\n", "Zk8-qwTx-77Lp"), ("| Wifi | home |\n| Password | {} |\n", "Sommer2024!"), ("  | Konto | PIN |\n  |-------+-----|\n  | Giro | {} |\n", "4711"), ("site | password\n--- | ---\nbank | {}\n", "hunTer22!xY"), ('"url","username","password"\n"https://b.example","ada","{}"\n', "correct horse battery"),
+          ("| host | API key |\n|------+---------|\n| forge | {} |\n", "q8ZtB2LxWp0RmK4y"), ("#+TBLNAME: a\n| User | Wifi password |\n|------\n| guest | {} |\nAnd on.\n", "Blau-Wal-77"), ("| password | site |\n| {} | bank |\n", "Zk8-qwTx-77Lp"), ("| site | password |\n" + "| shop | x |\n" * 300 + "| bank | {} |\n", "hunTer22!xY")]
+
+
+@pytest.mark.parametrize("text, secret", TABLES)
+def test_passwords_that_are_told_by_the_head_of_their_column(text, secret):
+    said = Scanner().redact(text.format(secret))
+    assert secret not in said and said.replace("[secret-shaped: password]", "{}").replace("[secret-shaped: secret]", "{}") == text, said
+
+
+@pytest.mark.parametrize("text", ["| program | password | 2FA |\n|---+---+---|\n| a | required | yes |\n| b | optional | no |\n", "| field | type |\n| password | string |\n| token | string |\n", "| site | user | password |\n|--+--+--|\n| bank | ada | see the safe |\n| shop | ada | in KeePass |\n| mail | bob | same as bank |\n", "| key | meaning |\n| C-x b | buffer |\n",
+    "He wanted a name, password, and more,\nthen he left, in June2025, for good,\n", "Email, password, token: all of that is needed.\nThe first two, Hunter2x, are in the book.\n", "| Pin | Signal |\n|---+---|\n| 4 | GND |\n| 12 | MISO |\n", "| site | password changed |\n| bank | 2026-10-01 |\n", "| secret | who knows |\n| the party | Ana |\n",
+    "id,token,count\n1,the,20\n2,and,17\n", "id\ttoken\tlemma\tpos\n1\tHouses\thouse\tNOUN\n2\tare\tbe\tAUX\n"])
+def test_tables_in_which_no_password_stands_raise_no_alarm(text):
+    assert not Scanner().find(text), Scanner().redact(text)
+
+
+@pytest.mark.parametrize("before", [560, 571, 580, 588, 594])
+async def test_what_was_said_before_is_cut_in_no_key(tmp_path, before):
+    "The beginning of a key, cut where the room for an earlier message ends, looks like a word."
+    from passepartout.backends import register_backend
+    (tmp_path / "memex").mkdir()
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    seen = []
+    register_backend(agent, "model", lambda prompt, system: seen.append(system + prompt) or "All right.", inline=True)
+    for text in ("please keep in mind " + "w " * ((before - 20) // 2) + TOKEN + " ok " * 40, "and what did I say?"): await agent.handle(text)
+    assert len(seen) == 2 and "keep in mind" in seen[1] and not any(TOKEN[:size] in text for text in seen for size in (6, 9)), seen[1][-300:]
+    await agent.close()

@@ -228,11 +228,11 @@ def test_what_is_allowed_changes_nothing_even_in_a_real_shell(roots, memex, tmp_
     assert ran > 200
 
 
-READS = ["ls -la src | head -3", "cat a b | sort -u | wc -l", "cd src && ls && cat main.py", "grep -rn 'def ' src 2>/dev/null | cut -d: -f1 | sort | uniq -c", "for f in *.org; do echo \"$f\"; wc -l \"$f\"; done", "[ -f a ] && echo there || echo gone", "D=trips; ls $D",
+READS = ["ls -la src | head -3", "rg --files src", "rg --files -g '*.org' .", "cat a b | sort -u | wc -l", "cd src && ls && cat main.py", "grep -rn 'def ' src 2>/dev/null | cut -d: -f1 | sort | uniq -c", "for f in *.org; do echo \"$f\"; wc -l \"$f\"; done", "[ -f a ] && echo there || echo gone", "D=trips; ls $D",
          "timeout 5 nice -n 5 env LC_ALL=C sort a", "FOO=bar ls", "echo 'rm -rf /'", "cat < a", "git -C src log -3", "git --no-pager diff --stat HEAD~1", "awk -F: '{print $2}' a", "sed -n '1,2p;$p' a", "jq .one x.json", "python3 --version; node -v",
          "find . -name '*.py' -newer a -not -path './trips/*'", "printf '%s\\n' x | tr x y", "ls *.org", "date +%F", "diff <&0 a b", "test 1 -lt 2 && true", "head -n 2 nothing-here"]
 
-ASKS = ["cat .env", "cat link/secret", "cat link/../a", "cat /proc/self/environ", "cat ~/.ssh/id_rsa", "cd link && ls", "cd .. && ls", "LD_PRELOAD=./x.so ls", "GIT_EXTERNAL_DIFF=x git diff", "PATH=. ls", "LC_ALL=/x ls", "export PATH=.; ls", "X=a; export X; ./run",
+ASKS = ["cat .env", "rg --files /etc", "rg --files ..", "rg -l --files / | head", "rg --type-list /etc", "ack -f /etc", "ack -lf ..", "cat link/secret", "cat link/../a", "cat /proc/self/environ", "cat ~/.ssh/id_rsa", "cd link && ls", "cd .. && ls", "LD_PRELOAD=./x.so ls", "GIT_EXTERNAL_DIFF=x git diff", "PATH=. ls", "LC_ALL=/x ls", "export PATH=.; ls", "X=a; export X; ./run",
         "git -c alias.log='!id' log", "git --exec-path=. log", "git log --output=x", "git push", "git commit -m x", "git branch new", "git fetch", "git diff --no-index a /etc/passwd", "awk 'BEGIN{system(\"id\")}'", "awk '{print > \"x\"}' a", "awk -f a", "sed -i s/a/b/ a",
         "sed 's/a/b/w x' a", "sed -n '1e id' a", "sort -o a a", "sort --compress=x a", "uniq a b", "find . -exec cp {} x ;", "find -L . -name x", "rg --pre x y", "rg -uuu x", "tar -xf a", "xargs tee", "echo a | xargs rm", "sudo ls", "sh -c ls x", "bash a", "python3 -c 1",
         "python3", "node", "perl -e 1", "env -S 'ls'", "env -i ls", "command ls", "busybox ls", "nohup ls", "time -o x ls", "eval ls", "source a", ". a", "exec ls", "curl x", "wget x", "ssh h", "nc h 1", "make", "vim a", "less -o x a", "touch x", "mkdir x", "cp a b", "mv a b", "ln -s a c",
@@ -1076,7 +1076,7 @@ def test_what_is_written_here_after_a_host_was_asked_is_refused(line, roots):
 
 
 ON = "git hands what files hold on"
-HANDED_ON = {"git show HEAD:a.txt | rev": ON, "git log -p | cut -c 1-4": ON, "git diff | fold -w 5": ON, "git cat-file -p HEAD:a.txt | grep -c a": ON, "git blame a.txt | rev": ON, "git stash show -p | rev": ON, "git show | head -c 40": ON, "git show | head -n 3 | rev": ON,
+HANDED_ON = {"git show HEAD:a.txt | rev": ON, "git diff | wc -L": ON, "git diff | wc": ON, "git diff | wc -lc": ON, "git diff | rev | wc -l": ON, "git log -p | cut -c 1-4": ON, "git diff | fold -w 5": ON, "git cat-file -p HEAD:a.txt | grep -c a": ON, "git blame a.txt | rev": ON, "git stash show -p | rev": ON, "git show | head -c 40": ON, "git show | head -n 3 | rev": ON,
              "git show | sort -k 2": ON, "timeout 5 git show | rev": ON, "git --no-pager diff-index -p HEAD | wc -c": ON, "git status -v | rev": ON, "git annotate a.txt | tail -c 9": ON, "git show 2>&1 | tr a b": ON, "git -C src show HEAD:./main.py | rev": ON,
              "git grep -c ghp_a": "tells where", "git grep -q a && echo yes": "tells where", "git log -S ghp_a": "tells where", "git log -Sghp_a --oneline": "tells where", "git log -pGghp": "tells where", "git diff -G ghp_a --stat": "tells where", "git log --pickaxe-regex -S a": "tells where", "git blame -L /ghp_a/ a.txt": "tells where",
              "git blame -L /a/,+1 a.txt": "tells where", "git blame -L :ghp_a a.txt": "tells where", "git log -L /a/,+1:a.txt": "tells where", "git log -L :a:a.txt": "tells where"}
@@ -1093,7 +1093,7 @@ def test_what_git_hands_on_or_answers_is_asked_about(text, memex, roots):
 
 
 @needs.git
-@pytest.mark.parametrize("text", ["git log --oneline | grep fix", "git show HEAD:a.txt", "git log -p | head -n 20", "git diff | head -5 | tail -n 2", "git diff --stat | cut -c 1-9", "git status | grep a", "git log | rev", "git blame -L 1,5 a.txt", "git blame -L3,+2 a.txt", "git log -L 1,2:a.txt", "git branch -a | wc -l", "git ls-files | rev", "git show --stat | rev",
+@pytest.mark.parametrize("text", ["git log --oneline | grep fix", "git show HEAD:a.txt", "git log -p | head -n 20", "git diff | head -5 | tail -n 2", "git diff | wc -l", "git show HEAD:a.txt | wc -w", "git diff | head -n 9 | wc -lw", "git diff --stat | cut -c 1-9", "git status | grep a", "git log | rev", "git blame -L 1,5 a.txt", "git blame -L3,+2 a.txt", "git log -L 1,2:a.txt", "git branch -a | wc -l", "git ls-files | rev", "git show --stat | rev",
                                   "git log --since=yesterday --format='%h %s' | sort -u", "git cat-file -s HEAD:a.txt | rev", "git diff; cat a.txt | rev"])
 def test_and_what_it_prints_itself_or_holds_no_text_is_not(text, memex, roots):
     git = git_in(memex)

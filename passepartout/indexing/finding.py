@@ -32,7 +32,7 @@ from .query import NODE, IndexQuestion, QueryError, ask, misread, has_filter, sa
 from .ranking import MOST, Best, RankedSection, best_sections, select
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
-from ..search import EMPTY_FOLDER, Found, Hit, Term, clip, fold, no_terms, openly, say_apart, say_missing
+from ..search import EMPTY_FOLDER, Found, Hit, Term, fold, no_terms, openly, say_apart, say_missing, told_line
 from ..awareness.views import Projects, arrange, is_project, open_item, open_key, sooner
 
 # %% ../../nbs/indexing/08j_finding.ipynb #a37ae390
@@ -76,17 +76,18 @@ def note_text(index: Index, path: str) -> str:
     except (PassepartoutError, OSError, KeyError): return ""
 
 # %% ../../nbs/indexing/08j_finding.ipynb #cce5bf46
-def best_line(text: str, line: int, start: int, body: str, terms: Sequence[Term], width: int = 160, said: Sequence[tuple[int, int]] = ()) -> tuple[int, str]:
-    "(line number, text) of the line in a body, or of the lines `said` above it, that says most about the terms; (heading line, '') when none does."
+def best_line(text: str, line: int, start: int, body: str, terms: Sequence[Term], width: int = 160,
+              said: Sequence[tuple[int, int]] = (), clear: str | None = None) -> tuple[int, str]:
+    "(line number, text) of the line in a body, or of the lines `said` above it, that says most about the terms; (heading line, '') when none does. `clear`: the text without its keys, when it has any."
     best, where, shown = 0, line, ""
     for a, b in (*said, *((start + int(a), start + int(b)) for a, b in (span.split("-") for span in body.split()))):
         first = line + text.count("\n", start, a)
-        for n, each in enumerate(text[a:b].split("\n")):
+        for n, each in enumerate((text if clear is None else clear)[a:b].split("\n")):
             folded = fold(each) if each[:2] != "#+" else ""
             count = sum(t.needle in folded for t in terms)
             if count > best: best, where, shown = count, first + n, each
             if best == len(terms): break
-    return where, clip(" ".join(plain_text(shown).split()), terms, width)
+    return where, told_line(text, text if clear is None else clear, where, shown, terms, width)
 
 # %% ../../nbs/indexing/08j_finding.ipynb #6d4ffb6b
 def make_hits(index: Index, chosen: Sequence[tuple[float, RankedSection]], terms: Sequence[Term]) -> tuple[Hit, ...]:
@@ -97,9 +98,12 @@ def make_hits(index: Index, chosen: Sequence[tuple[float, RankedSection]], terms
     seen = lineages(index, ids)
     for value, each in chosen:
         path, above, (title, line, start, body, keyword) = index.files()[each.file][0], seen[each.file, each.place], rows[each.id]
-        if terms and path not in texts: texts[path] = note_text(index, path)
-        at, shown = (best_line(texts[path], line, start, body, terms, said=said_at(texts[path], start, is_org(path), not each.place))
-                     if terms and texts[path] else (line, ""))
+        if terms and path not in texts:
+            text = note_text(index, path)
+            texts[path] = text, openly(text) if text and index.known[path].keyed else text
+        text, clear = texts.get(path, ("", ""))
+        at, shown = (best_line(text, line, start, body, terms, said=said_at(text, start, is_org(path), not each.place), clear=clear)
+                     if text else (line, ""))
         hidden = hidden_of(each.state)
         hits.append(Hit(path, tuple([plain_text(t) for t, _ in above[1:]]), plain_text(title), line, at, shown, keyword, own_tags(above),
                         round(value, 2), hidden))

@@ -245,6 +245,7 @@ def prints_earlier(argv: Sequence[str]) -> bool:
 _ANSWERS = Regex(r"-[A-Za-z0-9]{0,20}[SG].*|--pickaxe-.*", re.S)
 _LINES = Regex(r"(?:-L)?(?:[\d+-]{1,12}(?:,[\d+-]{0,12})?|,[\d+-]{1,12})(?::[^:]{1,1000})?")
 _CHOOSES, _HOW_MANY = frozenset("cat tac sort uniq head tail".split()), Regex(r"-n?\d{1,9}|-n|\d{1,9}|--lines=\d{1,9}|-[qru]")
+_COUNTED = Regex(r"-[lw]{1,2}|--lines|--words")
 
 def prints_text(words: Sequence[str]) -> bool:
     "Does git with these `words` (the subcommand first) print lines of files, as they are or were?"
@@ -270,9 +271,10 @@ def handed_on(script: Script) -> str | None:
     return None
 
 def _chooses(command: Simple) -> bool:
-    "Does a command only choose among whole lines?"
+    "Does a command only choose among whole lines, or say how many lines or words there are?"
     words = unwrapped(command).argv
-    return bool(words) and words[0].rpartition("/")[2] in _CHOOSES and all(map(_HOW_MANY.fullmatch, words[1:]))
+    name = words[0].rpartition("/")[2] if words else ""
+    return name in _CHOOSES and all(map(_HOW_MANY.fullmatch, words[1:])) or name == "wc" and len(words) > 1 and all(map(_COUNTED.fullmatch, words[1:]))
 
 # %% ../../nbs/shell/past.ipynb #ced256dd
 _WHOLE = frozenset("oneline short medium full fuller email mboxrd raw reference".split())

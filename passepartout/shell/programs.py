@@ -30,7 +30,7 @@ class Program:
     own: bool = False                                 # reads its options in its own way, in which `--` does not end them
     letters: str = ""                                 # "one": a word holds one letter, perhaps with a value; "apart": a value stands in a word of its own
     between: frozenset[str] = frozenset()             # signs between options that are words, neither options nor operands
-    given: frozenset[str] = frozenset()               # options whose value takes the place of the first operand (`grep -e`)
+    given: frozenset[str] = frozenset()               # options that take the place of the first operand (`grep -e x`, `rg --files`)
     environment: bool = False                         # reads no variables that could matter but those of the system's libraries
     least: int = 0                                    # so many operands at least
     must: frozenset[str] = frozenset()                # one of these options at least
@@ -72,6 +72,7 @@ def _long(declared: Program, word: str, rest: list[str], found: list, seen: set)
     if kind == "none": return f"the option {shown(option)} of {declared.name} is not known to only read."
     seen.add(option)
     if kind is None or kind[0] == "?":
+        if kind is None and option in declared.given: found.append((option, "text", ""))
         if equals and kind and kind[1:]: found.append((option, kind[1:], value))
         return f"the option {option} of {declared.name} takes no value." if equals and kind is None else None
     if not equals and not rest: return f"the option {option} of {declared.name} has no value."
@@ -90,7 +91,9 @@ def _short(declared: Program, word: str, rest: list[str], found: list, seen: set
         seen.add(option)
         if declared.letters and word[at:] and (kind is None) == (declared.letters == "one"):
             return f"{declared.name} does not read {shown(word)} as one letter after another."
-        if kind is None: continue
+        if kind is None:
+            if option in declared.given: found.append((option, "text", ""))
+            continue
         if kind[0] == "?":                                                     # the rest of the word is its value
             if word[at:] and kind[1:]: found.append((option, kind[1:], word[at:]))
             return None

@@ -26,6 +26,7 @@ from ..org import Keywords, Node, Outline, shown_tags
 from ..outline.privacy import is_private
 from ..outline.properties import UNSAID, said_of
 from ..confinement.resources import resolve
+from ..redaction.secrets import secretless_lines
 from ..search import FEWER, Found, Hit, fold
 from ..tools import ToolContext, ToolResult
 
@@ -82,8 +83,14 @@ def passage(hit: Hit, context: ToolContext, private: Sequence[str] = (), states:
         lines += said_lines(outline, first)
     at = next((n for n, (number, _) in enumerate(lines) if number >= hit.at), 0)
     start = 0 if at < most else max(0, min(at - most // 3, len(lines) - most))
-    shown = [cut(line, 400) for _, line in lines[start:start + most]]
+    shown = [cut(line, 400) for line in _secretless(text.split("\n"), lines[start:start + most])]
     return ["…"] * bool(start) + shown + ["…"] * (start + most < len(lines))
+
+def _secretless(every: Sequence[str], lines: Sequence[tuple[int, str]]) -> list[str]:
+    numbers = [number for number, _ in lines]
+    low, high = min(numbers, default=1) - 1, max(numbers, default=0)
+    clear = secretless_lines(every, low, high)
+    return [line if clear[number - 1 - low] == every[number - 1] else clear[number - 1 - low].rstrip() for number, line in lines]
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #c7710cc9
 _NAMED = Regex(r"\s*:([\w-]+)\+?:(?:\s+(\S.*))?")

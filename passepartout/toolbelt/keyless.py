@@ -26,7 +26,7 @@ from ..confinement.roots import PathRefused
 from ..databases import LateFile, not_only_ours, open_private, transaction
 from ..notes import NotText, decode
 from ..redaction.patterns import TooMuch, linear
-from ..redaction.secrets import Scanner, reference
+from ..redaction.secrets import Scanner, without_secrets
 
 # %% ../../nbs/toolbelt/12bf_keyless.ipynb #4f383713
 def without_keys(data: bytes) -> str | None:
@@ -35,28 +35,9 @@ def without_keys(data: bytes) -> str | None:
     except NotText:
         if is_binary(data[:8_000]): return _in_place(data)
         text, plain = data.decode("utf-8", "surrogateescape"), False
-    shown = _without(text)
-    if not plain and b"\0" in data and _without(wide := data.replace(b"\0", b"").decode("utf-8", "surrogateescape")) != wide: return ""
+    shown = without_secrets(text)
+    if not plain and b"\0" in data and without_secrets(wide := data.replace(b"\0", b"").decode("utf-8", "surrogateescape")) != wide: return ""
     return None if shown == text else shown
-
-def _named(name: str, part: str) -> str: return name + "\n" * part.count("\n")
-
-def _without(text: str, put: Callable[[str, str], str] = _named) -> str:
-    raw = text.encode("utf-8", "surrogatepass")
-    try: found = Scanner().find(raw)
-    except TooMuch:
-        half = text.rfind("\n", 0, len(text) // 2) + 1 or text.find("\n", len(text) // 2, -1) + 1
-        return _without(text[:half], put) + _without(text[half:], put) if half else "\n".join(part and put("[withheld]", part) for part in text.split("\n"))
-    out, at = [], 0
-    for each in found:
-        start, end = max(at, _whole(raw, each.start, -1)), _whole(raw, each.end, 1)
-        out += [raw[at:start], put(reference(each), raw[start:end].decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")]
-        at = end
-    return b"".join([*out, raw[at:]]).decode("utf-8", "surrogatepass")
-
-def _whole(raw: bytes, at: int, step: int) -> int:
-    while at < len(raw) and raw[at] & 0xC0 == 0x80: at += step
-    return at
 
 # %% ../../nbs/toolbelt/12bf_keyless.ipynb #c9fe13f6
 _SIGNS = bytes(range(32, 127)) + b"\t\n\r"
@@ -92,7 +73,7 @@ def _keys_in_runs(data: bytes) -> list[tuple[int, int]]:
 # %% ../../nbs/toolbelt/12bf_keyless.ipynb #1d0f168a
 def masked(text: str) -> str:
     "A text as long as it was, with NUL in the place of every sign of a key but line breaks."
-    return _without(text, lambda name, part: re.sub(r"[^\n]", "\0", part))
+    return without_secrets(text, lambda name, part: re.sub(r"[^\n]", "\0", part))
 
 # %% ../../nbs/toolbelt/12bf_keyless.ipynb #5b50d249
 class KeylessBook(LateFile):

@@ -32,6 +32,7 @@ from ..notes import MOST_BYTES, SUFFIXES, NoteCache, NotText, decode, parse_note
 from .notesource import NoteSource, notes_label
 from ..org import Keywords, Node, Outline
 from ..outline.privacy import as_note, is_private
+from ..redaction.secrets import secretless_lines
 from ..search import Hit
 from .declarations import ADDS, READS
 from ..tools import Parameter, Tool, ToolContext, ToolResult, pure
@@ -115,7 +116,9 @@ def read_file(start: int, lines: int, context: ToolContext, private: Sequence[st
     if start > total:
         nothing = f"{file.display} has {total} lines; there is no line {start}." if total else f"{file.display} is empty."
         return ToolResult(nothing, [], notes_label([file.display], False))
-    shown = cut_lines(every[:total], start, min(max(1, lines), MOST_LINES), column)
+    count = min(max(1, lines), MOST_LINES, total - start + 1)
+    clear = secretless_lines(every[:total], start - 1, start - 1 + count)
+    shown = cut_lines([*every[:start - 1], *clear], start, count, column)
     last, outline = start + len(shown) - 1, parse_note(text, as_note(file.display), default=states)
     nodes = headings_in(outline, start, last)
     path = outline.path(nodes[0])
