@@ -592,7 +592,8 @@ async def test_after_what_failed_or_was_approved_a_claim_is_not_idle(asked, perm
     agent.tools.register(Tool("ring", "Ring", {"where": "string"}, lambda where: (_ for _ in ()).throw(ToolError("it may have rung")), effects=Effects.of("destructive"), inline=True))
     reply = await agent.handle("set the bell ringing")
     if permission == "ask": reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
-    assert reply == "Done. I have noted that it rang." and len(agent.prompts) == 2
+    told = "\n\n(What you said yes to ended in an error: it may have rung)" if permission == "ask" else ""
+    assert reply == f"Done. I have noted that it rang.{told}" and len(agent.prompts) == 2
 
 
 async def test_a_model_that_knows_no_edit_is_told_which_there_are_and_takes_the_right_one_back(asked, tmp_path):
