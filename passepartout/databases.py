@@ -11,7 +11,6 @@ __all__ = ['PRAGMAS', 'transaction', 'statements', 'make_private', 'private_fold
 # %% ../nbs/01g_databases.ipynb #494b7595
 import errno
 import os
-import shlex
 import sqlite3
 import stat
 import threading
@@ -72,7 +71,9 @@ def check_beside(path: Path) -> None:
 _TWICE = ("{} is no file of its own: it has a second name, from a copy with hard links perhaps, and would be written over there as well. It may "
           "hold what was written last, so do not remove it. While nothing runs, say  {}  and start again")
 
-def _made_own(path: str) -> str: return "cp -p {0} {1} && mv {1} {0}".format(shlex.quote(path), shlex.quote(f"{path}.own"))
+def _made_own(path: str) -> str:
+    from shlex import quote
+    return "cp -p {0} {1} && mv {1} {0}".format(quote(path), quote(f"{path}.own"))
 
 # %% ../nbs/01g_databases.ipynb #84b58c44
 def read_up_to(path: Path, most: int = 100_000) -> tuple[bytes, os.stat_result]:

@@ -118,13 +118,13 @@ def places_in(text: str) -> dict[str, str]:
     return places | {inner: each for plain, each in places.items() for inner in inside_name(plain) if inner not in places}
 
 # %% ../nbs/14ba_echoes.ipynb #85125b9e
-_DIGIT, _ELSE = re.compile(r"\d").search, re.compile("[^\\w -]").search
+_DIGIT, _ELSE = Regex(r"\d"), Regex("[^\\w -]")
 
 def places_of(value: Any) -> list[str]:
     "Where a value leads, in one spelling each."
     if isinstance(value, str):
         word = len(value.split(None, 1)) == 1
-        if not ("@" in value or "." in value or _DIGIT(value) or "://" in value or word and _ELSE(value) or not value.isascii()
+        if not ("@" in value or "." in value or _DIGIT.search(value) or "://" in value or word and _ELSE.search(value) or not value.isascii()
                 or "dot" in (low := value.lower()) or "punkt" in low): return []
         found, spelt = dict.fromkeys(addresses_in(value)), spelt_out(value)
         plain = [one_spelling(value.strip())] if word else []

@@ -66,7 +66,7 @@ def tool_key(tool: str) -> str:
     return tool.strip().lstrip(":").lower().replace("_", "-")
 
 # %% ../nbs/03a_inifile.ipynb #7bd99ce6
-_STATE = re.compile(r"([^\W_][\w-]{0,39})(\([^\W_]\))?")
+_STATE = Regex(r"([^\W_][\w-]{0,39})(\([^\W_]\))?")
 
 # %% ../nbs/03a_inifile.ipynb #235f84da
 def read_states(raw: Any) -> str:

@@ -13,7 +13,6 @@ __all__ = ['MARKS', 'LETTERS', 'GAPS', 'RUNS', 'CALLED', 'BEGUN', 'PAGE', 'EMPTY
 # %% ../nbs/08c_search.ipynb #22096342
 import re
 from dataclasses import replace
-from shlex import quote
 from typing import Iterable, Sequence
 from unicodedata import normalize
 
@@ -251,6 +250,7 @@ def make_hit(outline: Outline, node: Node, terms: Sequence[Term], points: float)
 # %% ../nbs/08c_search.ipynb #78417a41
 def no_terms(query: str) -> str:
     "Why a query without words finds nothing."
+    from shlex import quote
     if not query.strip(): return "There is nothing to look for: give one or more words."
     return (f"There is no word to look for in {query.strip()[:60]!r}: give letters or digits, as in roof \"three offers\". A sign itself is "
             f"found by: grep -rnF {quote(query.strip()[:60])} .")

@@ -94,9 +94,10 @@ class ReadyRules:
 
     def absent(self) -> list[str]:
         "What is said about tools that are not there: by rules, and by lines of the settings whose name is nearly that of one that is."
+        if not (odd := [name for name in self.tiers if name != "default" and name not in self.tools]): return absent(self.book, self.tools)
         from difflib import get_close_matches
         names = [tool.name for tool in self.tools]
-        slips = [(name, near[0]) for name in self.tiers if name != "default" and name not in self.tools and (near := get_close_matches(name[:60], names, 1, 0.8))]
+        slips = [(name, near[0]) for name in odd if (near := get_close_matches(name[:60], names, 1, 0.8))]
         return absent(self.book, self.tools) + [f"[permissions] in the settings: there is no tool {name[:60]}, so this line does nothing; did you mean {near}?" for name, near in slips]
 
     def prepared(self, tool: Tool) -> tuple[Ready, ...]:

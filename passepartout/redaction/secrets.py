@@ -19,7 +19,6 @@ from .knownvalues import KnownSecrets, Secret
 from ..lazy import Regex
 from .patterns import SecretFinding, TooMuch, linear
 from .recordtexts import new_texts, strings_in
-from .shaped import find_shaped
 
 _all_ = ["Secret"]
 
@@ -66,7 +65,9 @@ class Finder:
         if len(raw) > self.most: raise TooMuch(f"A text of {len(raw):,} bytes is too long to be looked through for secrets.")
         found = self.known.find(raw) if self.known.secrets else []
         if self.known.secrets: found += self._rewritten(raw)
-        if shaped and (len(raw) >= TELLING or not raw.isalnum()): found += find_shaped(raw)
+        if shaped and (len(raw) >= TELLING or not raw.isalnum()):
+            from passepartout.redaction.shaped import find_shaped             # with the first text, not with every start
+            found += find_shaped(raw)
         if _ESC in raw and b"\x1b[" in raw: found += self._coloured(raw, shaped)
         return _in_order(found) if len(found) > 1 else found
 
