@@ -324,7 +324,7 @@ async def test_one_that_starts_slowly_holds_nobody_up_and_is_there_later(tmp_pat
     monkeypatch.setattr("passepartout.toolbelt.serverlink._PATIENCE", 0.3)
     agent, reply, prompts = await asked_of(tmp_path, answer("Hello."), answer("Hello again."))
     assert str(reply) == "Hello." and "odd.add(" not in prompts[0]
-    while agent.servers.links[0].client is None: await asyncio.sleep(0.05)
+    while agent.servers.links[0].listed is None: await asyncio.sleep(0.05)
     await agent.handle("and now?")
     assert "odd.add(" in prompts[1]
     await agent.close()

@@ -339,12 +339,10 @@ async def _cancel_all() -> None:
     asyncio.get_running_loop().stop()
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    "Run a loop until it is stopped, and close it. What went wrong in a task that nobody waits for goes nowhere, as what the library reports."
+    "Run a loop until it is stopped. What goes wrong in a task that nobody waits for is told nowhere, as what the library reports."
     loop.set_exception_handler(lambda loop, context: None)
-    try: loop.run_forever()
-    finally:
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
+    loop.run_forever()
+    loop.run_until_complete(loop.shutdown_asyncgens())
 
 def quiet_library() -> None:
     "Keep what the library reports from the terminal: there it would stand in the middle of a conversation, in the server's words."
