@@ -1,5 +1,5 @@
 "Tools of others: real servers of the protocol, which nobody believes, in a sandbox that shows them nothing of the agent"
-import asyncio, json, os, signal, socket, subprocess, sys, textwrap, time
+import asyncio, gzip, json, os, signal, socket, subprocess, sys, textwrap, threading, time
 
 import pytest
 
@@ -397,3 +397,165 @@ async def test_one_that_lists_and_answers_nonsense_takes_only_itself_out(tmp_pat
     await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     assert agent.journal.effects(limit=1)[0]["state"] == "unknown" and "cannot be read" in came(agent, prompts)
     await agent.close()
+
+
+HOSTILE = '''
+import json, os, sys, threading, time
+kind = sys.argv[1]
+def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+LISTED = [{"name": "go", "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}]
+if kind == "long-list":
+    LISTED += [{"name": f"t{n}", "description": "d" * 400, "inputSchema": {"type": "object", "properties": {f"a{k}": {"type": "string", "enum": [f"{c:02}" + "y" * 38 for c in range(24)]} for k in range(40)}}} for n in range(99)]
+FLOODS = {"requests": {"jsonrpc": "2.0", "id": 4711, "method": "roots/list"}, "news": {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked or "method" not in asked: continue
+    if asked["method"] == "initialize": say(id=asked["id"], result={"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "raw", "version": "1"}})
+    elif asked["method"] == "tools/list": say(id=asked["id"], result={"tools": LISTED})
+    elif asked["method"] != "tools/call": say(id=asked["id"], error={"code": -32601, "message": "no"})
+    elif kind in FLOODS:
+        many = (json.dumps(FLOODS[kind]) + "\\n") * 1000
+        while True: sys.stdout.write(many); sys.stdout.flush()
+    elif kind == "error": say(id=asked["id"], error={"code": -32603, "message": "the database is locked"})
+    elif kind == "no-such": say(id=asked["id"], error={"code": -32602, "message": "x is to be a number"})
+    else: say(id=asked["id"], result={"content": [{"type": "text", "text": "fine"}]})
+'''
+
+
+def hostile(top, kind):
+    places(top)
+    (top / "src" / "raw.py").write_text(HOSTILE)
+    (top / "config" / "passepartout" / "mcp.json").write_text(json.dumps({"mcpServers": {"raw": {"command": sys.executable, "args": [str(top / "src" / "raw.py"), kind], "read": [str(top / "src")]}}}))
+
+
+async def called(top, kind, **settings):
+    "What comes of a call of a hostile server that the person allowed: the agent, the reply, and what its model was shown."
+    hostile(top, kind)
+    agent, reply, prompts = await asked_of(top, call("raw.go", ':X "1"'), answer("Hm."), answer("Hm."), **settings)
+    return agent, await agent.approve(reply.approvals[0].id, reply.approvals[0].code), prompts
+
+
+def resident(): return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+async def test_one_that_asks_without_end_is_given_up_on_before_it_fills_the_memory(tmp_path):
+    before, begun = resident(), time.monotonic()
+    agent, reply, _ = await called(tmp_path, "requests", tool_timeout_s=60.0)
+    assert resident() - before < 100_000_000 and time.monotonic() - begun < 30
+    assert agent.journal.effects(limit=1)[0]["state"] == "unknown" and "asked" in reply, reply
+    await agent.close()
+
+
+def test_one_that_tells_news_without_end_leaves_nothing_on_the_screen(tmp_path):
+    hostile(tmp_path, "news")
+    code = textwrap.dedent(f"""
+        import asyncio, sys, threading
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        from pathlib import Path
+        from test_servers import called
+        async def main():
+            agent, reply, _ = await called(Path({str(tmp_path)!r}), "news", tool_timeout_s=2.0)
+            await agent.close()
+            print(agent.journal.closed, [each.name for each in threading.enumerate() if "servers" in each.name])
+        asyncio.run(main())""")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.stdout.strip(), done.stderr) == ("True []", "")
+
+
+async def test_a_list_without_end_takes_no_prompt_from_the_model(tmp_path):
+    hostile(tmp_path, "long-list")
+    agent, _, prompts = await asked_of(tmp_path, answer("Nothing."))
+    assert "raw.go(" in prompts[0] and "org-find(" in prompts[0] and len(prompts[0]) < 60_000
+    assert [line for line in agent.log.lines() if "left out" in line and "raw" in line]
+    await agent.close()
+
+
+@pytest.mark.parametrize("kind, state", [("error", "unknown"), ("no-such", "failed")])
+async def test_an_error_is_a_refusal_only_where_nothing_can_have_been_done(tmp_path, kind, state):
+    agent, reply, _ = await called(tmp_path, kind)
+    assert agent.journal.effects(limit=1)[0]["state"] == state
+    assert ("nobody knows whether it did it" in reply) == (state == "unknown") and {"error": "the database is locked", "no-such": "is to be a number"}[kind] in reply
+    await agent.close()
+
+
+class Far(threading.Thread):
+    "A server behind an address that answers each call with the bytes that `answers` gives for it."
+    def __init__(self, *answers):
+        super().__init__(daemon=True)
+        self.answers, self.heard, self.begun, self.listening = list(answers), [], 0, socket.create_server(("127.0.0.1", 0))
+        self.port = self.listening.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            try: one, _ = self.listening.accept()
+            except OSError: return
+            threading.Thread(target=self.talk, args=(one,), daemon=True).start()
+
+    def talk(self, one):
+        with one, one.makefile("rb") as lines:
+            while line := lines.readline():
+                headers = dict((key.lower(), value.strip()) for key, _, value in (each.decode().partition(":") for each in iter(lines.readline, b"\r\n")))
+                body = lines.read(int(headers.get("content-length", 0)))
+                self.heard.append((line.decode().split()[1], headers))
+                asked = json.loads(body) if body else {}
+                if "id" not in asked: one.sendall(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n" if body else b"HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n"); continue
+                if asked["method"] == "tools/call" and self.answers: one.sendall(self.answers.pop(0)); continue
+                self.begun += asked["method"] == "initialize"
+                result = {"initialize": {"protocolVersion": asked.get("params", {}).get("protocolVersion"), "capabilities": {"tools": {}}, "serverInfo": {"name": "far", "version": "1"}},
+                          "tools/list": {"tools": [{"name": "go", "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}]}}.get(asked["method"], {"content": [{"type": "text", "text": "fine"}]})
+                said = {"error": {"code": -32601, "message": "no"}} if asked["method"] == "server/discover" else {"result": result}
+                one.sendall(sent_by(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}).encode(), "Mcp-Session-Id: one\r\n"))
+
+
+def sent_by(body, headers="", status="200 OK"): return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def called_far(top, far, times=1, **settings):
+    places(top)
+    list_file = top / "config" / "passepartout" / "mcp.json"
+    list_file.write_text(json.dumps({"mcpServers": {"far": {"url": f"http://127.0.0.1:{far.port}/mcp", "headers": {"X-Key": "k3y-0f-th3-far-0ne", "accept-encoding": "gzip"}}}}))
+    list_file.chmod(0o600)
+    agent, reply, prompts = await asked_of(top, *[call("far.go", ':X "1"'), answer("Hm.")] * times, **settings)
+    return agent, await agent.approve(reply.approvals[0].id, reply.approvals[0].code), prompts
+
+
+async def test_what_is_sent_small_and_unpacks_without_end_is_not_unpacked(tmp_path):
+    once = gzip.compress(bytes(200_000_000))
+    far = Far(sent_by(gzip.compress(once), "Content-Encoding: gzip, gzip\r\n"))
+    before = resident()
+    agent, reply, _ = await called_far(tmp_path, far)
+    assert resident() - before < 100_000_000 and agent.journal.effects(limit=1)[0]["state"] == "unknown" and "nobody knows" in reply
+    assert {headers.get("accept-encoding") for _, headers in far.heard} == {"identity"}
+    await agent.close()
+    far.listening.close()
+
+
+@pytest.mark.parametrize("status, body", [("500 Oops", b"{}"), ("504 Gateway Timeout", b"<html>"), ("200 OK", b"<html>")])
+async def test_an_answer_of_a_machine_in_between_tells_nothing_of_what_was_done(tmp_path, status, body):
+    far = Far(sent_by(body, status=status))
+    agent, reply, _ = await called_far(tmp_path, far)
+    assert agent.journal.effects(limit=1)[0]["state"] == "unknown" and "nobody knows whether it did it" in reply, reply
+    await agent.close()
+    far.listening.close()
+
+
+async def test_a_server_that_was_started_anew_is_greeted_anew(tmp_path):
+    far = Far(sent_by(b"", status="404 Not Found"))
+    agent, reply, _ = await called_far(tmp_path, far, times=2)
+    agent.servers.links[0].tried -= 2.0
+    more = await agent.handle("once more")
+    assert far.begun == 2 and more.status == "requires-approval"
+    await agent.approve(more.approvals[0].id, more.approvals[0].code)
+    assert agent.journal.effects(limit=1)[0]["state"] == "committed"
+    await agent.close()
+    far.listening.close()
+
+
+async def test_a_key_goes_nowhere_else(tmp_path):
+    other = Far()
+    far = Far(sent_by(b"", f"Location: http://127.0.0.1:{other.port}/mcp\r\n", "307 Elsewhere"))
+    agent, reply, _ = await called_far(tmp_path, far)
+    assert other.heard == [] and "not followed" in reply
+    await agent.close()
+    far.listening.close(); other.listening.close()

@@ -51,7 +51,7 @@ def sandboxed(server: ToolServer, wrap: Bubblewrap, home: str, notes: Sequence[s
     "The words that start a server in its sandbox. `home` is its folder, `notes` it sees where it is named them, the agent's `own` places never; `calls` is the filter of system calls. `SandboxError`."
     program, small = program_of(server), (("--size", str(MEMORY_FILES)) if wrap.full else ())
     options = [wrap.path, *NAMESPACES, *(NO_MORE if wrap.full else ()), *(("--share-net",) if server.network else ()), *system_mounts(server.network),
-               "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", *small, "--tmpfs", "/tmp", "--bind", home, _HOME]
+               "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", *small, "--tmpfs", "/dev/shm", "--remount-ro", "/dev", *small, "--tmpfs", "/tmp", "--bind", home, _HOME]
     named = (*server.read, *server.write)
     ways = {os.path.realpath(each): "--ro-bind" for each in (*homes_of(program), *server.read)} | {os.path.realpath(each): "--bind" for each in server.write}
     for each in (*named, *ways):
