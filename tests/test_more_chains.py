@@ -104,3 +104,25 @@ def test_two_numbers_in_one_cell_have_an_average_each(tmp_path, line, says):
 def test_a_night_is_moved_to_another(tmp_path, lines, stands):
     answers, files = play(tmp_path, {"inbox.org": "* TODO Late duty\nSCHEDULED: <2026-11-24 Tue 14:00>\n"}, *lines)
     assert stands in files["inbox.org"], (answers, files)
+
+
+SHED = {"Projects/Garden Shed.md": "# Garden Shed\n\n## Roof\n- [ ] bitumen 📅 2026-11-25\n- [ ] gutter\n\n## Door\n- [ ] hinges, brass\n", "Daily/2026-11-18.md": "# Wed\n\n- [ ] order hinges 📅 2026-11-20\n"}
+
+
+@pytest.mark.parametrize("lines, file, stands", [
+    (("what is open in garden shed", "the first one by friday"), "Projects/Garden Shed.md", "- [ ] bitumen 📅 2026-11-20\n"), (("what is open in garden shed", "the second tomorrow"), "Projects/Garden Shed.md", "- [ ] gutter ⏳ 2026-11-20\n"),
+    (("todo buy nails", "xyzzy plugh", "put it under Door"), "Projects/Garden Shed.md", "## Door\n- [ ] hinges, brass\n- [ ] buy nails\n"), (("move hinges to monday", "the one from yesterday", "1"), "Daily/2026-11-18.md", "- [ ] order hinges 📅 2026-11-23\n"),
+    (("move hinges to monday", "the one in garden shed"), "Projects/Garden Shed.md", "- [ ] hinges, brass ⏳ 2026-11-23\n"), (("todo gig 6 december 21:00", "and soundcheck at 18", "yes"), "inbox.md", "- [ ] soundcheck 18:00 ⏳ 2026-12-06\n")])
+def test_what_refers_to_a_list_or_to_what_was_just_done_is_taken_from_it(tmp_path, lines, file, stands):
+    answers, files = play(tmp_path, SHED, *lines)
+    assert stands in files[file], (answers, files[file])
+
+
+@pytest.mark.parametrize("lines, says, hasnt", [
+    (("the first one by friday",), "", "todo the first"), (("put it under Door",), "which one “it” is", "todo it"), (("gigs last month",), "", "todo gigs"), (("average sleep this week",), "", "todo average"),
+    (("add lamp broken to repairs in the shed",), "Nothing in your notes is", "Did you mean"), (("what is open in garden shed", "the second is done", "no, the first"), "Then say: the first one is done", ""),
+    (("when is bitumen", "what time is that in tokyo"), "no time zones", ""), (("todo gig 6 december 21:00", "move gig to 20:30", "no wait, an hour earlier"), "Counted from which hour?", ""),
+    (("what is open in garden shed", "last friday"), "", "Scheduled")])
+def test_nothing_is_offered_or_done_that_nobody_meant(tmp_path, lines, says, hasnt):
+    answers, _ = play(tmp_path, SHED, *lines)
+    assert says in answers[-1] and (not hasnt or hasnt not in answers[-1]), answers

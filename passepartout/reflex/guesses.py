@@ -123,6 +123,14 @@ _NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|(
 _COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b|both\s+(?:on|at|to|by|for|today|tomorrow|next|this|\w+day)\b)", re.I)
 
+_ONE_OF_A_LIST = Regex(r"(?:(?:and|und)\s+)?(?:the|das|die|den|der)\s+(?:first|second|third|fourth|fifth|last|other|erste|zweite|dritte|letzte|andere)n?(?:\s+one)?\s+(?:(?:by|to|on|for|until|at|bis|auf|am)\s|(?:today|tomorrow|heute|morgen)\b)|(?:it|that|this|them)\s+(?:by|on|to|until|under|below|at|tomorrow|today)\b|\d{1,2}\s+by\s+(?!\d)", re.I)
+_MEASURED = Regex(r"(?:the\s+)?(?:average|mean|highest|lowest|maximum|minimum|durchschnitt\w*|höchste[rs]?|niedrigste[rs]?)\s", re.I)
+_TIME_GONE = Regex(r".{1,80}?\s((?:in\s+|from\s+)?last\s+(?:week|month|year|night|weekend)|(?:in\s+den\s+)?letzte[nrs]?\s+(?:woche|monat|jahr|wochenende))", re.I)
+
+def _gone_by(said: str, today: date) -> bool:
+    "Whether a line of a few words without a verb in the past ends in a stretch of time that is over: *gigs last month*."
+    return _TIME_GONE.fullmatch(said) is not None and len(said.split()) < 5
+
 _TAKES_BACK = Regex(r"(?:(?:and|und|but|aber|then|dann|ok|okay|actually|rather|wait|better|instead|doch|lieber|i\s+mean|i\s+meant)[\s,.!]+)+", re.I)
 
 def dated_task(request: Request) -> str | None:
@@ -135,7 +143,8 @@ def dated_task(request: Request) -> str | None:
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if (taken := _TAKES_BACK.match(said)) and says_only_when(said[taken.end():], request.today): return None             # actually the 29th
     if _COMES_LATER.search(" ".join(words)): return None
-    if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
+    if _OF_SEVERAL.match(" ".join(words)) or _ONE_OF_A_LIST.match(said): return None            # all of them tomorrow, the first one by friday: of a list, and no title
+    if _MEASURED.match(said) or _gone_by(said, request.today): return None                      # average sleep this week, gigs last month: asked for, and nothing to do
     if turned := turn_at_the_end(" ".join(words), request.today): return f"todo {turned}"
     if english := foreign_day(" ".join(words)): return f"todo {english}" if split_when(english, request.today)[1] else None
     if named := words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
