@@ -51,6 +51,7 @@ HOUSE = {"projects/roof.md": "# Roof\n- [ ] roof: ladder back 📅 2026-11-20\n-
 @pytest.mark.parametrize("lines, has, hasnt", [
     (("find roof", "only in projects"), ("ladder", "tarp"), ("gym",)), (("find roof", "only in 9a"), ("gym",), ("tarp",)), (("find roof", "only the ones with ladder"), ("ladder",), ("gym",)),
     (("find roof", "only in projects", "only the open ones"), ("ladder",), ("gym", "tarp")), (("what is due tomorrow", "only in 9a"), ("marks",), ("ladder",)), (("find roof", "just in projects"), ("ladder",), ("gym",)),
+    (("find roof", "only marks"), (), ("tarp",)), (("open tasks", "only roof"), ("ladder",), ("marks",)), (("find roof", "only in nine"), (), ("tarp",)), (("find roof", "only joking"), ("didn't understand",), ()),
     (("find roof", "only in submarines"), ("called “submarines”",), ("gym",)), (("what is due this week", "only those about ladder"), ("ladder",), ("marks",))])
 def test_the_last_list_is_narrowed_by_a_place_a_word_or_a_state(tmp_path, lines, has, hasnt):
     answers, files = play(tmp_path, HOUSE, *lines)
