@@ -127,3 +127,14 @@ def test_what_refers_to_a_list_or_to_what_was_just_done_is_taken_from_it(tmp_pat
 def test_nothing_is_offered_or_done_that_nobody_meant(tmp_path, lines, says, hasnt):
     answers, _ = play(tmp_path, SHED, *lines)
     assert says in answers[-1] and (not hasnt or hasnt not in answers[-1]), answers
+
+
+BEDS = {"beds.org": "* Bed 1\n** TODO sow radishes\nSCHEDULED: <2027-03-15 Mon>\n* Bed 2\n", "seeds.md": "# Seeds\n\n- [ ] leek\n"}
+
+
+@pytest.mark.parametrize("lines, file, stands", [
+    (("todo sow onions under Bed 1 on 25 feb", "yes"), "beds.org", "** TODO sow onions\nSCHEDULED: <2027-02-25 Thu>\n* Bed 2"), (("todo sow onions under bed 2 by friday", "yes"), "beds.org", "* Bed 2\n** TODO sow onions\nDEADLINE: <2026-11-20 Fri>"),
+    (("sow radishes a week earlier", "yes"), "beds.org", "SCHEDULED: <2027-03-08 Mon>"), (("add celery to seeds", "buy parsley too", "yes"), "seeds.md", "- [ ] celery\n- [ ] parsley\n")])
+def test_a_place_and_a_day_are_no_part_of_a_title(tmp_path, lines, file, stands):
+    answers, files = play(tmp_path, BEDS, *lines)
+    assert stands in files[file] and set(files) == set(BEDS), (answers, files)

@@ -160,7 +160,7 @@ def dated_of_list(request: Request, around: Surroundings) -> dict | None:
     found = _DATED_NUMBER.fullmatch(request.plain) if around.earlier and len(request.text) <= 60 else None
     number = place_in_list(found["which"], request.today) if found else None
     if number is None or not (number == -1 or 0 < number <= len(last_list(around))): return None
-    joint, day_of_its_own = (found["joint"] or "").lower(), words_of(found["when"])[:1] in (("today",), ("tomorrow",), ("tonight",), ("heute",), ("morgen",))
+    joint, day_of_its_own = (found["joint"] or "").lower(), words_of(found["when"])[:1] in (("today",), ("tomorrow",), ("tonight",), ("in",), ("next",), ("heute",), ("morgen",))
     if not found["one"] and (number == -1 or not joint and not day_of_its_own): return None               # last friday, the second tuesday
     try: when = found["when"] if says_only_when(found["when"], request.today) else None
     except NoSuchDate: when = found["when"]

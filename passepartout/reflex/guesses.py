@@ -54,11 +54,12 @@ _STATED = Regex(r"(?!(?:what|who|whos|whose|how|is|are|was|when|where|why|there|
 _GOT = Regex(r"(?:(?:bought|packed)\s+(?!(?:the|my|our|a|an|some)\s)|(?:(?:i|we)(?:['’]ve|\s+have)?\s+)?(?:just\s+)?(?:got|fetched|picked\s+up)\s+(?:(?:the|my|our|some)\s+)?)(?!(?:to|a|an)\s)([^,:;]{2,60})", re.I)
 _JUST = Regex(r"\s+(?:today|yesterday|tonight|this\s+(?:morning|afternoon|evening|week)|just\s+now|last\s+(?:night|week))$", re.I)
 _PAST = frozenset("out back over took did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
-                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled answered replied submitted corrected graded transferred forwarded delivered handed received emailed mailed texted messaged invited signed".split())
+                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled answered replied submitted corrected graded transferred forwarded delivered handed received arrived emailed mailed texted messaged invited signed".split())
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to"
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
 _PUT_OFF_BY = Regex(r"(?!what\b|who\b|when\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:moved|postponed|put\s+off|delayed|shifted)\s+(?:by|for)\s+((?:an?|one|two|three|four|five|six|\d{1,2})\s+(?:days?|weeks?|months?|hours?|minutes?))", re.I)
+_SOONER = Regex(r"(?!(?:what|who|when|it|that|this|no|not|and|but|can|could|move|make|postpone|bring|start|do)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+((?:half\s+an\s+hour|an?\s+(?:hour|day|week|month)|(?:one|two|three|four|five|six|\d{1,2})\s+(?:hours?|minutes?|mins?|days?|weeks?|months?))\s+(?:earlier|later))", re.I)
 _DAY_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(\w{3,12}|the\s+\d{1,2}(?:st|nd|rd|th))\s+at\s+(\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?),?\s+(?:and\s+)?(?:not|instead\s+of)\s+(?:at\s+)?[\d:.]{1,5}(?:\s?[ap]m)?", re.I)
 _ON_A_DAY_NOW = Regex(r"\sis\son\s(\S.{1,39}?)\s(?:now|instead)\Z", re.I)
 _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:(?:now|only|already)\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
@@ -93,6 +94,7 @@ def stated(request: Request) -> str | None:
     if (found := _DUE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[3])), request.today):
         return f"set the deadline of {found[1]} to {found[3]}" if found[2].lower() == "due" else f"schedule {found[1]} for {found[3]}"
     if (found := _NOT_THEN.fullmatch(line)) and {found[2].lower(), found[3].lower()} <= {*WEEKDAY, *NAMED}: return f"move {found[1]} to {found[2]}"
+    if found := _SOONER.fullmatch(line): return f"move {found[1]} {found[2]}"
     if found := _PUT_OFF_BY.fullmatch(line): return f"postpone {found[1]} by {found[2]}"
     if found := _DAY_NOW.fullmatch(line): return f"move {found[1]} to {found[2]} at {found[3]}"
     if (found := _PUT_OFF.fullmatch(line)) and (" is now " not in line.lower() or any(read_when((*head, *words_of(found[2])), request.today) for head in (("on",), ("today",), ("today", "at")))): return f"move {found[1]} to {found[2].removeprefix('on ')}"
@@ -123,7 +125,7 @@ _NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|(
 _COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b|both\s+(?:on|at|to|by|for|today|tomorrow|next|this|\w+day)\b)", re.I)
 
-_ONE_OF_A_LIST = Regex(r"(?:(?:and|und)\s+)?(?:the|das|die|den|der)\s+(?:first|second|third|fourth|fifth|last|other|erste|zweite|dritte|letzte|andere)n?(?:\s+one)?\s+(?:(?:by|to|on|for|until|at|bis|auf|am)\s|(?:today|tomorrow|heute|morgen)\b)|(?:it|that|this|them)\s+(?:by|on|to|until|under|below|at|tomorrow|today)\b|\d{1,2}\s+by\s+(?!\d)", re.I)
+_ONE_OF_A_LIST = Regex(r"(?:(?:and|und)\s+)?(?:the|das|die|den|der)\s+(?:first|second|third|fourth|fifth|last|other|erste|zweite|dritte|letzte|andere)n?(?:\s+one)?\s+(?:(?:by|to|on|for|until|at|in|next|bis|auf|am)\s|(?:today|tomorrow|heute|morgen)\b)|(?:it|that|this|them)\s+(?:by|on|to|until|under|below|at|tomorrow|today)\b|\d{1,2}\s+by\s+(?!\d)", re.I)
 _MEASURED = Regex(r"(?:the\s+)?(?:average|mean|highest|lowest|maximum|minimum|durchschnitt\w*|höchste[rs]?|niedrigste[rs]?)\s", re.I)
 _TIME_GONE = Regex(r".{1,80}?\s((?:in\s+|from\s+)?last\s+(?:week|month|year|night|weekend)|(?:in\s+den\s+)?letzte[nrs]?\s+(?:woche|monat|jahr|wochenende))", re.I)
 

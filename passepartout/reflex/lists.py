@@ -141,7 +141,7 @@ def list_goes_on(request: Request, around: Surroundings, exact: Callable[[str], 
     said, told = around.earlier[-1]
     offered = put_offered(told)
     put_on = _PUT_ON.fullmatch(told.strip()[:600]) or _LIST_SEEN.fullmatch(said.strip()[:200]) or offered or _BEGUN.match(told[:600]) and list_spoken_of("", told)
-    if (thing := one_more(request.text)) and put_on: request = Request.of(re.sub(r"^(?:add\s+)?", "add ", thing, flags=re.I), request.today)
+    if (thing := one_more(request.text)) and put_on: request = Request.of(re.sub(r"^(?:(?:add|buy|get)\s+)?", "add ", thing, flags=re.I), request.today)
     if not (found := _MORE_OF_IT.fullmatch(request.text.strip())): return None
     where = list_spoken_of(said, told)
     bare = re.match(r"(?:(?:and|also|then)\s+)?(?:add|put)\s", request.text.strip(), re.I) is None
