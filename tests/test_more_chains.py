@@ -51,6 +51,7 @@ HOUSE = {"projects/roof.md": "# Roof\n- [ ] roof: ladder back 📅 2026-11-20\n-
 @pytest.mark.parametrize("lines, has, hasnt", [
     (("find roof", "only in projects"), ("ladder", "tarp"), ("gym",)), (("find roof", "only in 9a"), ("gym",), ("tarp",)), (("find roof", "only the ones with ladder"), ("ladder",), ("gym",)),
     (("find roof", "only in projects", "only the open ones"), ("ladder",), ("gym", "tarp")), (("what is due tomorrow", "only in 9a"), ("marks",), ("ladder",)), (("find roof", "just in projects"), ("ladder",), ("gym",)),
+    (("find roof", "only marks"), (), ("tarp",)), (("open tasks", "only roof"), ("ladder",), ("marks",)), (("find roof", "only in nine"), (), ("tarp",)), (("find roof", "only joking"), ("didn't understand",), ()),
     (("find roof", "only in submarines"), ("called “submarines”",), ("gym",)), (("what is due this week", "only those about ladder"), ("ladder",), ("marks",))])
 def test_the_last_list_is_narrowed_by_a_place_a_word_or_a_state(tmp_path, lines, has, hasnt):
     answers, files = play(tmp_path, HOUSE, *lines)
@@ -104,3 +105,36 @@ def test_two_numbers_in_one_cell_have_an_average_each(tmp_path, line, says):
 def test_a_night_is_moved_to_another(tmp_path, lines, stands):
     answers, files = play(tmp_path, {"inbox.org": "* TODO Late duty\nSCHEDULED: <2026-11-24 Tue 14:00>\n"}, *lines)
     assert stands in files["inbox.org"], (answers, files)
+
+
+SHED = {"Projects/Garden Shed.md": "# Garden Shed\n\n## Roof\n- [ ] bitumen 📅 2026-11-25\n- [ ] gutter\n\n## Door\n- [ ] hinges, brass\n", "Daily/2026-11-18.md": "# Wed\n\n- [ ] order hinges 📅 2026-11-20\n"}
+
+
+@pytest.mark.parametrize("lines, file, stands", [
+    (("what is open in garden shed", "the first one by friday"), "Projects/Garden Shed.md", "- [ ] bitumen 📅 2026-11-20\n"), (("what is open in garden shed", "the second tomorrow"), "Projects/Garden Shed.md", "- [ ] gutter ⏳ 2026-11-20\n"),
+    (("todo buy nails", "xyzzy plugh", "put it under Door"), "Projects/Garden Shed.md", "## Door\n- [ ] hinges, brass\n- [ ] buy nails\n"), (("move hinges to monday", "the one from yesterday", "1"), "Daily/2026-11-18.md", "- [ ] order hinges 📅 2026-11-23\n"),
+    (("move hinges to monday", "the one in garden shed"), "Projects/Garden Shed.md", "- [ ] hinges, brass ⏳ 2026-11-23\n"), (("todo gig 6 december 21:00", "and soundcheck at 18", "yes"), "inbox.md", "- [ ] soundcheck 18:00 ⏳ 2026-12-06\n")])
+def test_what_refers_to_a_list_or_to_what_was_just_done_is_taken_from_it(tmp_path, lines, file, stands):
+    answers, files = play(tmp_path, SHED, *lines)
+    assert stands in files[file], (answers, files[file])
+
+
+@pytest.mark.parametrize("lines, says, hasnt", [
+    (("the first one by friday",), "", "todo the first"), (("put it under Door",), "which one “it” is", "todo it"), (("gigs last month",), "", "todo gigs"), (("average sleep this week",), "", "todo average"),
+    (("add lamp broken to repairs in the shed",), "Nothing in your notes is", "Did you mean"), (("what is open in garden shed", "the second is done", "no, the first"), "Then say: the first one is done", ""),
+    (("when is bitumen", "what time is that in tokyo"), "no time zones", ""), (("todo gig 6 december 21:00", "move gig to 20:30", "no wait, an hour earlier"), "Counted from which hour?", ""),
+    (("what is open in garden shed", "last friday"), "", "Scheduled")])
+def test_nothing_is_offered_or_done_that_nobody_meant(tmp_path, lines, says, hasnt):
+    answers, _ = play(tmp_path, SHED, *lines)
+    assert says in answers[-1] and (not hasnt or hasnt not in answers[-1]), answers
+
+
+BEDS = {"beds.org": "* Bed 1\n** TODO sow radishes\nSCHEDULED: <2027-03-15 Mon>\n* Bed 2\n", "seeds.md": "# Seeds\n\n- [ ] leek\n"}
+
+
+@pytest.mark.parametrize("lines, file, stands", [
+    (("todo sow onions under Bed 1 on 25 feb", "yes"), "beds.org", "** TODO sow onions\nSCHEDULED: <2027-02-25 Thu>\n* Bed 2"), (("todo sow onions under bed 2 by friday", "yes"), "beds.org", "* Bed 2\n** TODO sow onions\nDEADLINE: <2026-11-20 Fri>"),
+    (("sow radishes a week earlier", "yes"), "beds.org", "SCHEDULED: <2027-03-08 Mon>"), (("add celery to seeds", "buy parsley too", "yes"), "seeds.md", "- [ ] celery\n- [ ] parsley\n")])
+def test_a_place_and_a_day_are_no_part_of_a_title(tmp_path, lines, file, stands):
+    answers, files = play(tmp_path, BEDS, *lines)
+    assert stands in files[file] and set(files) == set(BEDS), (answers, files)

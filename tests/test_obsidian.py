@@ -615,3 +615,11 @@ def test_a_link_by_the_end_of_a_path_leads_beside_the_note_first_and_elsewhere_w
     (tmp_path / "memex" / "trips" / "roof.md").unlink()
     (second,), _ = play(tmp_path, {}, "what links to house/roof.md")
     assert "1 section " in first and " plan.md:1" in first and "2 sections" in second and " trips/plan.md:1" in second, (first, second)
+
+
+@pytest.mark.parametrize("line, says", [("average mood this week", "3 on average, of 2 numbers from 16 to 22 November, from the pages of 2 days. Left out, as I cannot be sure of the number: “so so” (Daily/2026-11-19.md)"),
+                                        ("highest mood", "2026-11-18: 4  (Daily/2026-11-18.md)"), ("what was my mood yesterday", "4, in Daily/2026-11-18.md"), ("average sleep", "6.75 h on average")])
+def test_the_properties_of_the_pages_of_days_are_counted_like_a_table(tmp_path, line, says):
+    pages = {f"Daily/2026-11-{day}.md": f"---\nmood: {mood}\n---\n# Day\nsleep:: {sleep} h\n" for day, mood, sleep in ((17, 2, 6.5), (18, 4, 7), (19, "so so", 6.75))}
+    (answer,), files = play(tmp_path, pages, line)
+    assert says in answer and files == pages

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/corrections.html.md"""
 
 # %% auto #0
 __all__ = ['CHANGED', 'FIRST_BACK', 'not_that_one', 'said_again', 'in_two_steps', 'that_was_meant', 'with_word', 'fits_once',
-           'word_instead', 'nothing_done', 'the_other']
+           'word_instead', 'nothing_done', 'the_other', 'number_instead']
 
 # %% ../../nbs/reflex/corrections.ipynb #00f3b554
 import re
@@ -16,7 +16,8 @@ from datetime import date
 from ..lazy import Regex
 from .captures import Request, decline
 from .commands import read_command
-from .edits import entries_in, number_in
+from .edits import entries_in, last_list, number_in
+from .followups import place_in_list
 from .german import in_english
 from .lookups import ENDING, Surroundings
 from .reading import SHOW
@@ -124,3 +125,20 @@ def the_other(request: Request, around: Surroundings) -> dict | None:
     text = again["payload"].get("text", "") if again else ""
     if found["no"] or not text.startswith(FIRST_BACK): return again
     return decline(f"Did you mean “{text[len(FIRST_BACK):]}”? Say “yes”, and I'll do it as well. If “{chosen}” was a mistake, take that back before, by /undo, or passepartout undo.")
+
+_NUMBER_INSTEAD = Regex(r"(?:(?:no|nope|nein|nee|sorry|oops|wait|actually|i\s+mean|i\s+meant|ich\s+meinte|ich\s+meine)[\s,.:;!-]+){1,3}(?:(?:the|das|die|den|der)\s+)?(?:(?:number|no|nummer)\.?\s+)?(?P<which>[a-zäöü]{4,8}|\d{1,2}(?:st|nd|rd|th)?)(?:\s+one)?(?:,?\s+not\s.{1,30})?", re.I)
+_HAD_NUMBER = Regex(r"(?<!\w)(?:(?:the|das|die|den|der)\s+)?(?:(?:number|no|nummer)\.?\s+)?(?P<which>[a-zäöü]{4,8}|\d{1,2}(?:st|nd|rd|th)?)(?:\s+one)?(?!\w)", re.I)
+
+def number_instead(request: Request, around: Surroundings) -> dict | None:
+    "no wait, the first: the sentence before with another number of the list; `None` where that chose none by its number."
+    found = _NUMBER_INSTEAD.fullmatch(request.plain) if around.earlier and len(request.text) < 60 else None
+    number = place_in_list(found["which"], request.today) if found else None
+    if not number or around.earlier[-1][1].endswith(ENDING): return None
+    (asked, told), before = around.earlier[-1], replace(around, earlier=around.earlier[:-1])
+    chosen = [each for each in _HAD_NUMBER.finditer(asked[:100]) if place_in_list(each["which"], request.today)]
+    if len(chosen) != 1 or not (0 < number <= len(last_list(around)) or number == -1): return None
+    which = "the last one" if number == -1 else f"the {_IN_WORDS[number - 1]} one" if number <= len(_IN_WORDS) else str(number)
+    again = re.sub(r"^(?:and|und)\s+", "", f"{asked[:chosen[0].start()]}{which}{asked[chosen[0].end():]}".strip(), flags=re.I)
+    return in_two_steps(again, told, before, request.today) or (decline(f"{FIRST_BACK}{again}") if told.startswith(CHANGED) else None)
+
+_IN_WORDS = "first second third fourth fifth sixth seventh eighth ninth".split()

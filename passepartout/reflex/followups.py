@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/followups.html.md"""
 
 # %% auto #0
 __all__ = ['went_on', 'asked_of_another', 'of_another', 'asked_last', 'narrowed', 'shown_more', 'about_the_new', 'spelled_out',
-           'place_in_list', 'verb_and_number', 'next_of_list']
+           'place_in_list', 'verb_and_number', 'next_of_list', 'dated_of_list']
 
 # %% ../../nbs/reflex/followups.ipynb #b678fbf2
 import re
@@ -15,11 +15,11 @@ from datetime import date, timedelta
 
 from ..lazy import Regex
 from .agendas import agenda
-from .offers import taken_up
+from .offers import says_only_when, taken_up
 from .captures import Request, tool_call
 from .narrower import narrower, only_what
-from .dates import say_day
-from .edits import number_in
+from .dates import NoSuchDate, say_day, words_of
+from .edits import last_list, number_in
 from .references import open_question
 from .german import in_english
 from .lookups import ENDING, Surroundings
@@ -151,3 +151,21 @@ def next_of_list(request: Request, around: Surroundings) -> dict | None:
     return understood(Request.of(again, request.today), around) if again else None
 
 _DID_IT = ("Set “", "Archived “", "Checked off “", "Scheduled “")
+
+# %% ../../nbs/reflex/followups.ipynb #a08680e6
+_DATED_NUMBER = Regex(r"(?:(?:and|und|then|dann)\s+)?(?:(?:the|das|die|den|der)\s+)?(?P<which>[a-zäöü]{4,8}|\d(?:st|nd|rd|th)|\d{1,2}(?=\s+(?:by|to|on|for|until|bis|auf)\s))(?P<one>\s+one)?\s+(?:(?P<joint>by|until|till|to|on|for|at|bis|auf|am)\s+)?(?P<when>\S.{1,40})", re.I)
+
+def dated_of_list(request: Request, around: Surroundings) -> dict | None:
+    "the first one by friday, the second to monday: the date of one of the last list; `None` where that has no such number, and for every other sentence."
+    found = _DATED_NUMBER.fullmatch(request.plain) if around.earlier and len(request.text) <= 60 else None
+    number = place_in_list(found["which"], request.today) if found else None
+    if number is None or not (number == -1 or 0 < number <= len(last_list(around))): return None
+    joint, day_of_its_own = (found["joint"] or "").lower(), words_of(found["when"])[:1] in (("today",), ("tomorrow",), ("tonight",), ("in",), ("next",), ("heute",), ("morgen",))
+    if not found["one"] and (number == -1 or not joint and not day_of_its_own): return None               # last friday, the second tuesday
+    try: when = found["when"] if says_only_when(found["when"], request.today) else None
+    except NoSuchDate: when = found["when"]
+    if when is None or joint == "at": return None
+    which = "the last one" if number == -1 else str(number)
+    meant = f"set the deadline of {which} to {when}" if joint in ("by", "until", "till", "bis") else f"move {which} to {when}"
+    proposal = understood(Request.of(meant, request.today), around)
+    return proposal or translated(Request.of(meant, request.today), around)

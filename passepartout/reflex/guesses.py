@@ -54,11 +54,12 @@ _STATED = Regex(r"(?!(?:what|who|whos|whose|how|is|are|was|when|where|why|there|
 _GOT = Regex(r"(?:(?:bought|packed)\s+(?!(?:the|my|our|a|an|some)\s)|(?:(?:i|we)(?:['’]ve|\s+have)?\s+)?(?:just\s+)?(?:got|fetched|picked\s+up)\s+(?:(?:the|my|our|some)\s+)?)(?!(?:to|a|an)\s)([^,:;]{2,60})", re.I)
 _JUST = Regex(r"\s+(?:today|yesterday|tonight|this\s+(?:morning|afternoon|evening|week)|just\s+now|last\s+(?:night|week))$", re.I)
 _PAST = frozenset("out back over took did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
-                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled answered replied submitted corrected graded transferred forwarded delivered handed received emailed mailed texted messaged invited signed".split())
+                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted fed gave made wrote brought swept swapped emptied filled answered replied submitted corrected graded transferred forwarded delivered handed received arrived emailed mailed texted messaged invited signed".split())
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to"
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
 _PUT_OFF_BY = Regex(r"(?!what\b|who\b|when\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:moved|postponed|put\s+off|delayed|shifted)\s+(?:by|for)\s+((?:an?|one|two|three|four|five|six|\d{1,2})\s+(?:days?|weeks?|months?|hours?|minutes?))", re.I)
+_SOONER = Regex(r"(?!(?:what|who|when|it|that|this|no|not|and|but|can|could|move|make|postpone|bring|start|do)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+((?:half\s+an\s+hour|an?\s+(?:hour|day|week|month)|(?:one|two|three|four|five|six|\d{1,2})\s+(?:hours?|minutes?|mins?|days?|weeks?|months?))\s+(?:earlier|later))", re.I)
 _DAY_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(\w{3,12}|the\s+\d{1,2}(?:st|nd|rd|th))\s+at\s+(\d{1,2}(?:[:.]\d\d)?(?:\s?[ap]m)?),?\s+(?:and\s+)?(?:not|instead\s+of)\s+(?:at\s+)?[\d:.]{1,5}(?:\s?[ap]m)?", re.I)
 _ON_A_DAY_NOW = Regex(r"\sis\son\s(\S.{1,39}?)\s(?:now|instead)\Z", re.I)
 _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:(?:now|only|already)\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
@@ -93,6 +94,7 @@ def stated(request: Request) -> str | None:
     if (found := _DUE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[3])), request.today):
         return f"set the deadline of {found[1]} to {found[3]}" if found[2].lower() == "due" else f"schedule {found[1]} for {found[3]}"
     if (found := _NOT_THEN.fullmatch(line)) and {found[2].lower(), found[3].lower()} <= {*WEEKDAY, *NAMED}: return f"move {found[1]} to {found[2]}"
+    if found := _SOONER.fullmatch(line): return f"move {found[1]} {found[2]}"
     if found := _PUT_OFF_BY.fullmatch(line): return f"postpone {found[1]} by {found[2]}"
     if found := _DAY_NOW.fullmatch(line): return f"move {found[1]} to {found[2]} at {found[3]}"
     if (found := _PUT_OFF.fullmatch(line)) and (" is now " not in line.lower() or any(read_when((*head, *words_of(found[2])), request.today) for head in (("on",), ("today",), ("today", "at")))): return f"move {found[1]} to {found[2].removeprefix('on ')}"
@@ -123,6 +125,14 @@ _NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|(
 _COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b|both\s+(?:on|at|to|by|for|today|tomorrow|next|this|\w+day)\b)", re.I)
 
+_ONE_OF_A_LIST = Regex(r"(?:(?:and|und)\s+)?(?:the|das|die|den|der)\s+(?:first|second|third|fourth|fifth|last|other|erste|zweite|dritte|letzte|andere)n?(?:\s+one)?\s+(?:(?:by|to|on|for|until|at|in|next|bis|auf|am)\s|(?:today|tomorrow|heute|morgen)\b)|(?:it|that|this|them)\s+(?:by|on|to|until|under|below|at|tomorrow|today)\b|\d{1,2}\s+by\s+(?!\d)", re.I)
+_MEASURED = Regex(r"(?:the\s+)?(?:average|mean|highest|lowest|maximum|minimum|durchschnitt\w*|höchste[rs]?|niedrigste[rs]?)\s", re.I)
+_TIME_GONE = Regex(r".{1,80}?\s((?:in\s+|from\s+)?last\s+(?:week|month|year|night|weekend)|(?:in\s+den\s+)?letzte[nrs]?\s+(?:woche|monat|jahr|wochenende))", re.I)
+
+def _gone_by(said: str, today: date) -> bool:
+    "Whether a line of a few words without a verb in the past ends in a stretch of time that is over: *gigs last month*."
+    return _TIME_GONE.fullmatch(said) is not None and len(said.split()) < 5
+
 _TAKES_BACK = Regex(r"(?:(?:and|und|but|aber|then|dann|ok|okay|actually|rather|wait|better|instead|doch|lieber|i\s+mean|i\s+meant)[\s,.!]+)+", re.I)
 
 def dated_task(request: Request) -> str | None:
@@ -135,7 +145,8 @@ def dated_task(request: Request) -> str | None:
     if words[0].lower().strip(",.") in ("no", "nope", "nein", "not", "nicht", "sorry", "oops"): return None                    # a correction, and no title
     if (taken := _TAKES_BACK.match(said)) and says_only_when(said[taken.end():], request.today): return None             # actually the 29th
     if _COMES_LATER.search(" ".join(words)): return None
-    if _OF_SEVERAL.match(" ".join(words)): return None                                    # all of them tomorrow: of a list, and no title
+    if _OF_SEVERAL.match(" ".join(words)) or _ONE_OF_A_LIST.match(said): return None            # all of them tomorrow, the first one by friday: of a list, and no title
+    if _MEASURED.match(said) or _gone_by(said, request.today): return None                      # average sleep this week, gigs last month: asked for, and nothing to do
     if turned := turn_at_the_end(" ".join(words), request.today): return f"todo {turned}"
     if english := foreign_day(" ".join(words)): return f"todo {english}" if split_when(english, request.today)[1] else None
     if named := words[0].lower() in ("appointment", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/lists.html.md"""
 # %% auto #0
 __all__ = ['MOST_LEFT', 'left_on_list', 'boxes_of', 'of_single_things', 'list_spoken_of', 'on_the_list', 'lists_in', 'so_titled',
            'one_more', 'list_goes_on', 'there_already', 'put_offered', 'goes_on_it', 'list_named', 'or_a_list',
-           'that_list']
+           'is_there', 'that_list']
 
 # %% ../../nbs/reflex/lists.ipynb #e99b0bf4
 import re
@@ -19,7 +19,8 @@ from ..outline.privacy import is_private
 from .captures import Request, decline, say
 from .edits import edit, look, with_fallback
 from .german import in_english
-from .lookups import Surroundings
+from .command import Command
+from .lookups import Surroundings, look_up
 from .offers import EITHER, TODO_OR_NOTE, words_kept
 from .reasons import cannot
 from .sequences import chain_of, each_item
@@ -140,7 +141,7 @@ def list_goes_on(request: Request, around: Surroundings, exact: Callable[[str], 
     said, told = around.earlier[-1]
     offered = put_offered(told)
     put_on = _PUT_ON.fullmatch(told.strip()[:600]) or _LIST_SEEN.fullmatch(said.strip()[:200]) or offered or _BEGUN.match(told[:600]) and list_spoken_of("", told)
-    if (thing := one_more(request.text)) and put_on: request = Request.of(re.sub(r"^(?:add\s+)?", "add ", thing, flags=re.I), request.today)
+    if (thing := one_more(request.text)) and put_on: request = Request.of(re.sub(r"^(?:(?:add|buy|get)\s+)?", "add ", thing, flags=re.I), request.today)
     if not (found := _MORE_OF_IT.fullmatch(request.text.strip())): return None
     where = list_spoken_of(said, told)
     bare = re.match(r"(?:(?:and|also|then)\s+)?(?:add|put)\s", request.text.strip(), re.I) is None
@@ -181,6 +182,7 @@ _SHOPPING = Regex(r"shop|grocer|market|einkauf", re.I)
 def or_a_list(request: Request, around: Surroundings) -> dict | None:
     "add milk: a task, a note, or a line of one of the lists that there are"
     asked = cannot(request)
+    if asked and (to := _NO_LIST.match(asked["payload"].get("text", ""))) and not is_there(to[1], around, request.today): return decline(f"{to[0]} Nothing in your notes is, so nothing was done. For a task: todo {to[2]}. To begin a list: make a list called {to[1]}: {to[2]}")
     if asked and (to := _TO_WHICH.match(asked["payload"].get("text", ""))): return that_list(to[1], asked, around, request.today)
     if not asked or not asked["payload"].get("text", "").startswith(f"{EITHER} Say") or request.words[0] not in ("add", "put", "buy", "get") or len(request.words) < 2: return asked
     lists = with_fallback(lambda around: lists_in(around, request.today), around)
@@ -190,6 +192,14 @@ def or_a_list(request: Request, around: Surroundings) -> dict | None:
     return decline(f"{asked['payload']['text']} On a list it is: add {what} to the {named}.{each}")
 
 # %% ../../nbs/reflex/lists.ipynb #1b144dd3
+_NO_LIST = Regex(r"No list in your notes is called “([^”\n]{1,80})”\.(?= Did you mean “add a task to [^”\n]{1,80}?: ([^”\n]{1,200})”)")
+
+def is_there(name: str, around: Surroundings, today: date) -> bool:
+    "Whether one heading or file, or several, are called so; `True` where nobody can know."
+    if around.index() is None and not around.outlines(): return True
+    found = with_fallback(lambda around: [look_up(around, Command("under", name, ""), today)], around)
+    return not isinstance(found, list) or found[0].kind in ("one", "several")
+
 _TO_WHICH = Regex(r"Which list do you mean\? For example: add (.{1,60}) to the shopping list$")
 
 def that_list(what: str, asked: dict, around: Surroundings, today: date) -> dict:

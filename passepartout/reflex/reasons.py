@@ -189,6 +189,7 @@ def half_said(request: Request, line: str) -> dict | None:
         return decline(f"I don't know which one “{request.words[1]}” is: the last answer named no heading, or several. Nothing was done. With a title: make dentist 2 hours, make dentist priority A, move dentist to friday")
     if request.words[:1] == ("make",) and len(request.words) > 2:
         what = words_kept(request)[:80]
+        if what.lower().split()[:1] and what.lower().split()[0] in ("it", "that", "this", "them"): return decline(f"I don't know which one “{what.split()[0]}” is, so nothing was done. Please say a few words of its title, for example: move roof under {what.split()[-1]}")
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     return None
 
@@ -233,6 +234,7 @@ def to_keep(request: Request, line: str) -> dict | None:
         if first[0] in ("buy", "get", "pick") and (two := two_tasks(line, request.today)) and not set(line) & set('"“”;'):
             return decline(f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it.")
         if first[0] == "add" and (timed := appointment(Request.of(what, request.today))): return timed
+        if what.lower().split()[:1] and what.lower().split()[0] in ("it", "that", "this", "them"): return decline(f"I don't know which one “{what.split()[0]}” is, so nothing was done. Please say a few words of its title, for example: move roof under {what.split()[-1]}")
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     if first and BY_WORD.get(first[0]) is _SENDING and (done := _IS_DONE.fullmatch(request.plain)): return decline(f"Did you mean “done {done[1]}”? Say “yes”, and I'll do it.")
     if first and BY_WORD.get(first[0]) is _EDITING and (urgent := _IS_URGENT.fullmatch(request.plain)): return decline(f"Did you mean “make {urgent[1]} priority A”? Say “yes”, and I'll do it.")

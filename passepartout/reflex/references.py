@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reflex/references.html.md"""
 
 # %% auto #0
 __all__ = ['DID', 'OTHER', 'referent', 'heading_on', 'add_to_list', 'from_when', 'in_its_month', 'as_corrected',
-           'of_what_was_not_heard', 'by_reference', 'with_its_like', 'corrected_title', 'remind_of_it', 'chosen',
-           'open_question', 'by_number', 'by_words']
+           'of_what_was_not_heard', 'chosen_by', 'by_reference', 'with_its_like', 'corrected_title', 'remind_of_it',
+           'chosen', 'open_question', 'by_number', 'by_words']
 
 # %% ../../nbs/reflex/references.ipynb #261d2077
 import re
@@ -32,12 +32,13 @@ from .linedates import line_on
 from .lookups import ENDING, Outcome, ChoiceAsked, Surroundings, is_clear, rank_of
 from .reminders import remind
 from .whens import HOURS_IN_WORDS
+from ..search import fold
 from ..targets import Place, Resolved, choose, places_of, read_target, same_file
 
 # %% ../../nbs/reflex/references.ipynb #3f10a668
 DID = ("Added the ", "Added “", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “",
         "Changed the text below “")
-_UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number", "No question of mine is open", "That ends before it begins")
+_UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number", "No question of mine is open", "That ends before it begins", "In the place of which word", "I don't know what “the same”", "Shall it be a task or a note?")
 _OF_SOMETHING_NEW = Regex(r"\A(?:I didn't understand that\. Did you mean|Nothing in your notes is called [^\n]{1,120} For a new task:) “?(?:todo|remind|note)\b")
 _NAMED = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)")
 _FILES = Regex(r" (?:in|to|from) ([^“”\n]+?\.(?:org|md|markdown))(?=[ ,.:;]|$)")
@@ -79,6 +80,7 @@ _AT_TIME = Regex(rf"(?:at|um)\s+((?:[\d:.]{{1,5}}|{'|'.join(HOURS_IN_WORDS)})(?:
 _WHICH_OF_LIST = "Which one of the last list do you mean? Answer with its number, for example: 2"
 _NOT_BUT = Regex(r"^not\s+[^,;]{1,30}(?:[,;]\s*(?:but\s+)?|\s+but\s+)(?:(?:on|to|at)\s+)?", re.I)
 OTHER = Regex(r"(?P<no>(?:(?:no|nope|nein|nee|sorry|oops|wrong\s+one)[,.\s]+)+)?(?:(?:not\s+(?:that|this)(?:\s+one)?)|(?:i\s+mean(?:t)?\s+)?(?:the|an)\s?other(?:\s+\w+)?|(?:der|die|das|den|dem)\s+anderen?(?:\s+\w+)?)", re.I)
+_BELOW = Regex(r"(?:(?:no|nope|nein|sorry|oops|wait|rather|better|actually)[\s,.:;!-]+)?(?:put|write|file|store|move)\s+(?:it|that|this)\s+(?:under|below|beneath)\s+(\S.{0,80})", re.I)
 _INTO = Regex(r"(?:put|write|save|file|store)\s+(it|that|this)\s+(?:in|into|to)\s+(\S.{0,80})|(?:no|nope|nein|sorry|oops|wait|rather|better|actually)[\s,.:;!-]+(?:(?:put|write|move)\s+(?:it|that|this)\s+)?(?:in|into|to)\s+(?:the\s+file\s+)?(\S{1,80}\.(?:org|md))", re.I)
 _SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|where\s+(?:is|did\s+you\s+(?:put|write|save|note|add))\s+(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
@@ -98,17 +100,21 @@ def add_to_list(readings: Sequence[Command], around: Surroundings, today: date) 
 _SPAN = Regex(r"(?:by\s+|um\s+)?(\d{1,3}|an?|one|two|three|four|five|six|eine?[nrm]?|zwei|drei|vier|fünf|sechs)\s+(day|week|month|year|tag|woche|monat|jahr)(?:e?[sn]?)(?:\s+later|\s+später)?", re.I)
 _AMOUNTS = {"ein": "one", "zwei": "two", "drei": "three", "vier": "four", "fünf": "five", "sechs": "six", "an": "a"}
 _UNITS = {"tag": "day", "woche": "week", "monat": "month", "jahr": "year"}
-_PUT_OFF = Regex(r"(?:Scheduled|Set the (?:deadline|date) of) “[^“”\n]{1,300}” in [^\n]{1,300}? (?:to|for) (\d{4}-\d\d-\d\d)")
+_PUT_OFF = Regex(r"(?:Scheduled|Set the (?:deadline|date) of) “[^“”\n]{1,300}” in [^\n]{1,300}? (?:to|for) (\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)")
+_HOURS_ON = Regex(r"(?:by\s+|um\s+)?((?:half\s+an|an?|\d{1,3}|one|two|three|four)\s+(?:hours?|minutes?|mins?))\s+(earlier|later|sooner)", re.I)
 
 def from_when(wanted: str, around: Surroundings) -> dict | None:
     "What is asked of who corrects a date by a span of time; `None` when it is none, or when no date was set a moment ago."
-    span, put = _SPAN.fullmatch(wanted.strip()), _PUT_OFF.match(around.earlier[-1][1]) if around.earlier else None
+    hours = _HOURS_ON.fullmatch(wanted.strip())
+    span, put = _SPAN.fullmatch(wanted.strip()) or hours, _PUT_OFF.match(around.earlier[-1][1]) if around.earlier else None
     if span is None or put is None: return None
+    place = referent(around)
+    it = f"“{place.title}” ({place.file}:{place.line})" if place is not None and not is_private(place.tags, around.private) else "It"
+    if hours and len(put[1]) == 10: return decline(f"{it} is set to {put[1]} by now, and has no hour. Name one, as in “no, at 18:30”.")
+    if hours: return decline(f"Counted from which hour? {it} is set to {put[1]} by now. “move it {hours[1].lower()} {hours[2].lower()}” goes on from there; “undo” puts it back first. Or name the hour, as in “no, at 18:30”.")
     number, unit = span[1].lower(), _UNITS.get(span[2].lower(), span[2].lower())
     number = _AMOUNTS.get("ein" if number.startswith("ein") else number, number)
     by = f"{number} {unit}{'s' * (number not in ('a', 'one', '1'))}"
-    place = referent(around)
-    it = f"“{place.title}” ({place.file}:{place.line})" if place is not None and not is_private(place.tags, around.private) else "It"
     return decline(f"Counted from which day? {it} is set to {put[1]} by now. “postpone it by {by}” goes on from there; “undo” puts it back first. Or name the day, as in “no, friday”.")
 
 # %% ../../nbs/reflex/references.ipynb #07f68c26
@@ -166,6 +172,13 @@ def of_what_was_not_heard(around: Surroundings) -> bool:
     asked, answered = around.earlier[-1] if around.earlier else ("", "")
     return answered.startswith(_UNHEARD) and re.search(r"\d", asked[:300]) is not None and _TAKEN_BACK.match(asked) is None
 
+# %% ../../nbs/reflex/references.ipynb #6a0a6936
+_VAGUE_ONE = Regex(r"(?:no,?\s+)?(?:the|that|this)\s+(?:\w+\s+)?one(?:\s+\S.{0,60})?|(?:the\s+)?(?:newer|older|new|old|upper|lower|next|previous)(?:\s+one)?|(?:der|die|das|den)\s+(?:von|vom|aus|mit|im|in)\s.{2,60}", re.I)
+
+def chosen_by(request: Request, asked: ChoiceAsked, around: Surroundings) -> Outcome:
+    "What becomes of a choice that the words of the answer make clear, or its number; `None` where they leave it open."
+    return by_words(request, around) if number_in(request) is None else by_number(request, around)
+
 # %% ../../nbs/reflex/references.ipynb #e459a898
 _IT_IS_DONE = Regex(r"(?:it|that)(?:'s|\s+is|\s+has\s+been)(?:\s+(?:now|already|all))?\s+(?:done|finished)", re.I)
 
@@ -174,6 +187,7 @@ _I_MEAN = Regex(r"^([^,:;]{1,40}?),?\s+(?:i\s+mean|i\s+meant|meine\s+ich|meinte\
 def by_reference(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *it*, or of a correction, when the last answer named a heading. *The other one* of a list is asked about, and of an open question that question again."
     if OTHER.fullmatch(request.text.strip().rstrip("!.")) and len(last_list(around)) > 1: return open_question(around, request.today) or decline(_WHICH_OF_LIST)
+    if _VAGUE_ONE.fullmatch(request.plain) and (asked := open_question(around, request.today)): return chosen_by(request, asked, around) or asked
     several = lambda around: each_of_them(request, around) or by_places(request, around)
     chosen_one = with_fallback(several, around) or by_place(request, around)
     if chosen_one is not None: return chosen_one
@@ -191,6 +205,7 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
     if (into := _INTO.fullmatch(said)) and referent(around) is not None: request, amended = replace(request, text=f"move {into[1] or 'it'} to {into[2] or into[3]}"), None
+    if (below := _BELOW.fullmatch(said)) and referent(around) is not None: request, amended = replace(request, text=f"move it under {below[1]}"), None
     wanted = _NOT_BUT.sub("", next(filter(None, amended.groups()))).removeprefix("at ") if amended else ""
     wanted = _UNTIL.sub("by ", wanted)
     wanted = in_its_month(wanted, around, request.today)
@@ -256,7 +271,9 @@ def chosen(request: Request, asked: ChoiceAsked) -> Place | None:
                   request.text.strip().rstrip(".!"), flags=re.I)
     by_file = [p for p in asked.places if read_target(text).file and not read_target(text).words
                and same_file(p.file, read_target(text).file)]
-    if len(by_file) == 1: return by_file[0]
+    called = lambda path: (path.rpartition("/")[2].rpartition(".")[0], path.rpartition("/")[0].rpartition("/")[2])               # the file, its folder
+    by_name = [p for p in asked.places if fold(text) in map(fold, called(p.file))]
+    if len(by_file) == 1 or not by_file and len(by_name) == 1: return (by_file or by_name)[0]
     found = choose(asked.places, read_target(text)) if len(text) < 200 else Resolved("none", ())
     return found.places[0] if found.kind == "one" and is_clear(text, rank_of(text, found.places[0])) else None
 

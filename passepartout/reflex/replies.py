@@ -184,6 +184,7 @@ ANSWERS = (
 _WRONG = Regex(r"(?:(?:oops|sorry|hm+|oh|ups)[, ]+)?(?:no[, ]+)?(?:wait[, ]+)?(?:i (?:did not|didn't) (?:mean|want|say|ask for) (?:that|this|it)|(?:(?:that|this|it|you|das)(?:'s|'re| is| was| are| ist| war)? )?(?:not (?:right|correct|true|what i (?:meant|wanted|said|asked(?: for)?))|wrong|incorrect|falsch))", re.I)
 
 # %% ../../nbs/reflex/replies.ipynb #945e9585
+_ZONE = Regex(r"(?:what\s+time|when|how\s+late|what\s+hour)\s+(?:is|will|would)\s+(?:(?:that|this)(?:\s+be)?\s+in\s+(?!(?:the|a|an|my|our)\b)\D{2,30}|(?:it|that|this)(?:\s+be)?\s+(?:in\s+)?(?:(?:their|my|your|our|local|home)\s+time|at\s+home|(?:over\s+)?there))", re.I)
 _HELP_ON = Regex(r"/?(?:help|hilfe)\s+(?:(?:with|on|about|for|zu|mit|bei)\s+)?(?:the\s+)?([\w-]{3,20})[?!.]*", re.I)
 
 def pleasantry(request: Request) -> dict | None:
@@ -196,6 +197,7 @@ def pleasantry(request: Request) -> dict | None:
     if _OFFLINE.fullmatch(said) or _SHARED.fullmatch(said): return say(next(text for sentences, _, text in ANSWERS if sentences is _WHERE_NOTES))
     if _NEW.fullmatch(said.replace("’", "'").replace(",", "")): return say(f"Hello. {HELP}")
     if (on := _HELP_ON.fullmatch(request.text.strip())) and (found := help_with(on[1])): return say(found)
+    if _ZONE.fullmatch(said): return decline("I know no time zones: an hour in your notes means what you meant by it when you wrote it down, and I cannot say what it is elsewhere. The clock I know is that of this machine.")
     if said in HELP_WANTED or request.text.strip() in ("?", "??", "/help"): return say(HELP)
     if found := _USE_MODEL.fullmatch(said):
         return decline(f"Which models I ask is said in the settings, and not in a sentence: “passepartout configure” sets {found[1]} up by a few questions.")

@@ -208,6 +208,7 @@ COMMANDS = {
 GROUPS = {"answers": ("saying yes and no, and for how long", ("approve", "deny", "pending", "endorse", "attest", "grants", "revoke")),
           "plans": ("when several steps stopped on the way", tuple(PLAN_COMMANDS)),
           "talks": ("conversations, and the note you look at", tuple(SESSION_COMMANDS)),
+          "window": ("what the window shows beside the conversation", ("agenda", "notes", "search", "log", "look")),
           "record": ("what was done, and taking it back", ("undo", "trace", "cost", "help", "quit"))}
 FIRST_DAY = {"undo": "", "approve": "do what was asked about; the code stands beside the question, and alone does it as well", "deny": "", "pending": "", "trace": "what happened in the last turn, or the last N", "quit": ""}
 
@@ -226,7 +227,7 @@ def topics_of(commands: Mapping[str, SlashCommand]) -> dict[str, tuple[str, tupl
     "The topics of the help, with what they are about and their commands; what belongs to none of them is `more`."
     known = {name for _, names in GROUPS.values() for name in names}
     others = tuple(name for name in commands if name not in known)
-    return {**GROUPS, **({"more": ("what else there is here", others)} if others else {})}
+    return {**{name: group for name, group in GROUPS.items() if set(group[1]) & set(commands)}, **({"more": ("what else there is here", others)} if others else {})}
 
 def first_help(commands: Mapping[str, SlashCommand]) -> str:
     "The first screen: what is needed on the first day, and the topics."

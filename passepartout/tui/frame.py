@@ -37,7 +37,8 @@ def key_help() -> str:
     names = {"ctrl+c": "Ctrl-C", "ctrl+q": "Ctrl-Q", "ctrl+p": "Ctrl-P", "ctrl+r": "Ctrl-R"}
     return "\n".join([*(f"{names.get(key, key.upper()):<8} {words}" for key, _, words in KEYS),
                       "Enter    send; Ctrl-J begins a new line; ↑ ↓ what you typed before; Tab completes a command",
-                      "PgUp     scroll what was said; Escape goes back to where you type"])
+                      "PgUp     scroll what was said; Escape goes back to where you type",
+                      "The line on top: your notes, the conversation, what answers (reflex: plain requests, no language model), and whether a daemon runs (alone: none does)"])
 
 # %% ../../nbs/tui/frame.ipynb #c0455f4d
 def window_command(kind: str) -> Callable[[Any, str], None]:
