@@ -46,12 +46,12 @@ def _cells(line: str, sign: str) -> list[tuple[int, str]]:
 
 # %% ../../nbs/redaction/04bba_columns.ipynb #e812f6e5
 _ACCOUNT = Regex(r"(?i)(?:user|benutzer|account|login|konto|e-?mail|mail|site|web|url|host|server|service|dienst|app|name|usuario|compte|utilisateur|bank)[\w -]{0,12}")
-_PIN, _NUMBER = Regex(r"(?i).*\bpins?"), Regex(r"\d(?:[ -]?\d){3,11}")
+_PIN, _NUMBER = Regex(r"(?i).*\bpins?"), Regex(r"\d{4,8}")
 
 def _secret(name: str, cell: str, sure: bool) -> str | None:
     "What a `cell` below `name` is called as a finding; `None` when it is nothing. `sure`: it stands beside accounts."
     kind = kind_of(name)
-    if _PIN.fullmatch(name): return "password" if _NUMBER.fullmatch(cell) else None
+    if _PIN.fullmatch(name): return "password" if sure and _NUMBER.fullmatch(cell) else None
     if kind == "weak" or not cell or not looks_secret(cell, kind, quoted=sure and (" " not in cell or kind == "password")): return None
     return None if sure and _SAID.fullmatch(cell) else "password" if kind == "password" else "secret"
 
