@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, seed, settings, strategies as
 from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.redaction.assignments import COMPARISON_HEADS, candidate_heads, find_assignments
-from passepartout.redaction.columns import column_heads
+from passepartout.redaction.columns import column_heads, section_heads
 from passepartout.redaction.companions import companion_heads, find_companions
 from passepartout.gates.secrets import secrets_gate
 from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
@@ -600,7 +600,7 @@ def test_the_one_look_hides_nothing_that_a_room_would_find(parts, between):
         assert looked(find_shaped, part) == looked(lambda text: find_plain(text) + find_coded(text), part)
 
 
-ONLY_ONE = {"AKIA4ZC2QK7MWLJ": form_heads(), "wifi pin: 47-11-2": candidate_heads(), "'hunter2x' == password": COMPARISON_HEADS, "3f9c2b7a1d8e4f60": nearby_heads(), "the password was him": companion_heads(), "machine h login x": login_heads(), "b,passwort": column_heads(), "Pz4/" * 10: "[A-Za-z0-9+/]{40}"}
+ONLY_ONE = {"AKIA4ZC2QK7MWLJ": form_heads(), "wifi pin: 47-11-2": candidate_heads(), "'hunter2x' == password": COMPARISON_HEADS, "3f9c2b7a1d8e4f60": nearby_heads(), "the password was him": companion_heads(), "machine h login x": login_heads(), "b,passwort": column_heads(), "# wifi pw": section_heads(), "Pz4/" * 10: "[A-Za-z0-9+/]{40}"}
 
 
 @pytest.mark.parametrize("text", ONLY_ONE)
@@ -961,8 +961,8 @@ def test_passwords_that_are_told_by_the_head_of_their_column(text, secret):
 
 
 @pytest.mark.parametrize("text", ["| program | password | 2FA |\n|---+---+---|\n| a | required | yes |\n| b | optional | no |\n", "| field | type |\n| password | string |\n| token | string |\n", "| site | user | password |\n|--+--+--|\n| bank | ada | see the safe |\n| shop | ada | in KeePass |\n| mail | bob | same as bank |\n", "| key | meaning |\n| C-x b | buffer |\n",
-    "He wanted a name, password, and more,\nthen he left, in June2025, for good,\n", "Email, password, token: all of that is needed.\nThe first two, Hunter2x, are in the book.\n", "| Pin | Signal |\n|---+---|\n| 4 | GND |\n| 12 | MISO |\n", "| site | password changed |\n| bank | 2026-10-01 |\n", "| secret | who knows |\n| the party | Ana |\n",
-    "id,token,count\n1,the,20\n2,and,17\n", "id\ttoken\tlemma\tpos\n1\tHouses\thouse\tNOUN\n2\tare\tbe\tAUX\n"])
+    "He wanted a name, password, and more,\nthen he left, in June2025, for good,\n", "Email, password, token: all of that is needed.\nThe first two, Hunter2x, are in the book.\n", "| Pin | Signal |\n|---+---|\n| 4 | GND |\n| 12 | MISO |\n", "| PIN | City |\n| 560001 | Bengaluru |\n", "| site | password changed |\n| bank | 2026-10-01 |\n", "| secret | who knows |\n| the party | Ana |\n",
+    "id,token,count\n1,the,20\n2,and,17\n", "NAMES = [\n  'auth_password',\n  'connect',\n  'ssh2_connect',\n  'x509_read',\n]\n", 'A = r"user|pass|pw|"\nB = r"md5_hash|sha2x|bcrypt9|"\n', "id\ttoken\tlemma\tpos\n1\tHouses\thouse\tNOUN\n2\tare\tbe\tAUX\n"])
 def test_tables_in_which_no_password_stands_raise_no_alarm(text):
     assert not Scanner().find(text), Scanner().redact(text)
 
@@ -978,3 +978,16 @@ async def test_what_was_said_before_is_cut_in_no_key(tmp_path, before):
     for text in ("please keep in mind " + "w " * ((before - 20) // 2) + TOKEN + " ok " * 40, "and what did I say?"): await agent.handle(text)
     assert len(seen) == 2 and "keep in mind" in seen[1] and not any(TOKEN[:size] in text for text in seen for size in (6, 9)), seen[1][-300:]
     await agent.close()
+
+
+@pytest.mark.parametrize("text, secret", [("** Wifi password\n{}\n", "blau-Wal-77"), ("* Passwort\n:PROPERTIES:\n:ID: 5f0b6c1e-8a39-4a0e-9d0c-2f6d8f0f3c11\n:END:\n{}\n", "sunshine77x"), ("# Passwords\n\n- bank: x\n- shop :: {}\n", "pl0ver#Kit"), ("- pw\n  - {}\n- other\n", "hunTer22!xY"), ("> password:\n> {}\n> and more\n", "Sommer2024!"),
+    ("Passwords:\nbank {}\n", "hunTer22!xY"), ("* Router :home:\n** Passwörter                      :home:\n1. guests – {}\n", "größer9!Pferd"), ("## PIN\n{}\n", "4711"), ("* Passwords\n- [ ] mail: ~{}~\n", "Zk8-qwTx-77Lp")])
+def test_passwords_below_a_heading_that_says_so(text, secret):
+    said = Scanner().redact(text.format(secret))
+    assert secret not in said and said.replace("[secret-shaped: password]", "{}").rstrip() == text.rstrip(), said
+
+
+@pytest.mark.parametrize("text", ["* TODO Change the password\nSCHEDULED: <2026-11-20 Fri>\n:PROPERTIES:\n:ID: 5f0b6c1e-8a39-4a0e-9d0c-2f6d8f0f3c11\n:CREATED: [2026-11-01]\n:END:\nWith KeePassXC, before 2026-12-01.\n- where: safe.org\n- who: Ana\n", "# Passwords\nTwelve signs at least, and no birthdays.\n- length: 16\n- kept in: Bitwarden\n- site: https://example.org/a1\n",
+    "- username\n- password\n- address2x\n- phone1\n", "fields:\n  - user1\n  - password\n  - street2\n", "* Pins\n- GND: 4\n- MISO: 12\n", "* PIN\nCall the bank: 0341-998877\n", "* Passwords\n* Bees 2026b\nhive-A1\n", "Password\nhive-A1\n", "* The pass\nheight 2100m\n"])
+def test_headings_and_lists_below_which_no_password_stands_raise_no_alarm(text):
+    assert not Scanner().find(text), Scanner().redact(text)

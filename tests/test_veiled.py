@@ -109,9 +109,9 @@ def test_it_is_left_out_with_an_index_and_without(tmp_path):
     assert answers[0] == answers[1] == answers[2] == answers[3]
 
 
-ACCESS = "* Bees\n* Router password:\nHunter2horse!\n"
-BARE = {"a title": ("org-retitle", {"heading": "Router password:", "title": "Router"}), "a tag": ("org-set-tags", {"heading": "Router password:", "add": ["home"]}), "a date": ("org-schedule", {"heading": "Router password:", "date": "2026-11-22"}),
-        "a property": ("org-set-property", {"heading": "Router password:", "name": "ROOM", "value": "hall"}), "a line": ("org-edit-body", {"heading": "Router password:", "text": "in the hall", "mode": "prepend"}), "a state": ("org-set-todo", {"heading": "Router password:", "state": "DONE", "note": "so"})}
+ACCESS = "* Bees\n* Router token:\nHunter2horse!\n"
+BARE = {"a title": ("org-retitle", {"heading": "Router token:", "title": "Router"}), "a tag": ("org-set-tags", {"heading": "Router token:", "add": ["home"]}), "a date": ("org-schedule", {"heading": "Router token:", "date": "2026-11-22"}),
+        "a property": ("org-set-property", {"heading": "Router token:", "name": "ROOM", "value": "hall"}), "a line": ("org-edit-body", {"heading": "Router token:", "text": "in the hall", "mode": "prepend"}), "a state": ("org-set-todo", {"heading": "Router token:", "state": "DONE", "note": "so"})}
 
 
 @pytest.mark.parametrize("way", BARE)
@@ -130,6 +130,22 @@ async def test_no_edit_takes_unasked_from_a_password_what_it_is_known_by(tmp_pat
     script.insert(0, call("org-set-tags", {"path": "a.org", "heading": "Bees", "add": ["garden"]}))
     assert not (await agent.handle("tag the bees")).approvals and ":garden:" in (memex / "a.org").read_text()
     assert len(seen) > 2 and not any("Hunter2horse" in text for text in seen)
+    await agent.close()
+
+
+@pytest.mark.parametrize("way", [way for way in BARE if way != "a title"])
+async def test_a_password_below_a_heading_that_says_so_is_known_after_an_edit_too(tmp_path, way):
+    "So nobody is asked, and nothing is seen."
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "a.org").write_text(ACCESS.replace("token:", "password"))
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    tool, args = BARE[way]
+    script, seen = [call(tool, {"path": "a.org", **args, "heading": "Router password"}), call("read-file", {"path": "a.org"})], []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or (script.pop(0) if script else "Done."), inline=True)
+    reply = await agent.handle("tidy that up")
+    assert not reply.approvals and "Hunter2horse!" in (memex / "a.org").read_text() != ACCESS.replace("token:", "password")
+    assert "[secret-shaped: password]" in seen[-1] and not any("Hunter2horse" in text for text in seen)
     await agent.close()
 
 

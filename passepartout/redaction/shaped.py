@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from .assignments import COMPARISON_HEADS, candidate_heads, find_assignments
-from .columns import column_heads, find_columns
+from .columns import column_heads, find_below, find_columns, section_heads
 from .companions import companion_heads, find_companions
 from .formsearch import find_forms, form_heads
 from ..lazy import Regex
@@ -40,7 +40,7 @@ def straight(raw: bytes) -> bytes:
 @cache
 def heads() -> Any:
     "The expression that fits somewhere in a text if any room could find anything in it."
-    return linear(either(form_heads(), candidate_heads(), COMPARISON_HEADS, nearby_heads(), companion_heads(), login_heads(), column_heads(), _LONG),
+    return linear(either(form_heads(), candidate_heads(), COMPARISON_HEADS, nearby_heads(), companion_heads(), login_heads(), column_heads(), section_heads(), _LONG),
                   256 << 20)
 
 _LONG = "[A-Za-z0-9+/]{40}"                 # base64 that may hold a text
@@ -67,7 +67,7 @@ def to_the_end(raw: bytes, found: list[SecretFinding]) -> list[SecretFinding]:
 def find_plain(raw: bytes) -> list[SecretFinding]:
     "What in `raw` looks like a secret as it stands. `TooMuch` when it cannot be judged in time."
     raw = straight(raw)
-    return to_the_end(raw, find_forms(raw) + find_assignments(raw) + find_nearby(raw) + find_companions(raw) + find_logins(raw) + find_columns(raw))
+    return to_the_end(raw, find_forms(raw) + find_assignments(raw) + find_nearby(raw) + find_companions(raw) + find_logins(raw) + find_columns(raw) + find_below(raw))
 
 # %% ../../nbs/redaction/04bc_shaped.ipynb #5ddc2e99
 _DIGITS, _CONTROLS = Regex(rb"[0-9a-fA-F]+"), bytes(c for c in range(32) if c not in (9, 10, 13))
