@@ -12,7 +12,7 @@ import re
 
 from ..lazy import Regex
 from .assignments import kind_of, looks_secret
-from .patterns import SecretFinding, linear
+from .patterns import SecretFinding, TooMuch, linear
 
 # %% ../../nbs/redaction/04bba_columns.ipynb #b120021b
 _CELL = (r"(?:[\w.-]{1,20}[ _-]){0,2}(?:pa?ss?w(?:o?r)?ds?|passw(?:o|\xc3\xb6)rt(?:er)?|kennwort|contrase(?:n|\xc3\xb1)a|passphrases?|passcode|passord|heslo|salasana|adgangskode|parola"
@@ -67,23 +67,28 @@ def _in_row(line: str, sign: str, names: list[tuple[int, str]], sure: bool, begi
     told = [(*cells[at], _secret(name, _told(cells[at][1]), sure)) for at, name in names if at < len(cells)]
     return [SecretFinding(begin + place, begin + place + len(cell), kind) for place, cell, kind in told if kind]
 
+_MOST, _TOO_MUCH = 5_000, "It holds more tables and lists of passwords than can be judged."
+
 def find_columns(raw: bytes) -> list[SecretFinding]:
-    "The passwords and keys in tables that have a column or a line for them."
-    found, at, search = [], 0, linear(column_heads()).search
+    "The passwords and keys in tables that have a column or a line for them. `TooMuch` when there are too many lines to look at."
+    found, at, left, search = [], 0, _MOST, linear(column_heads()).search
     while at <= len(raw) and (hit := search(raw, at)) is not None:
         inner = hit.start() + (raw[hit.start():hit.start() + 1] == b"\n")
         begin = raw.rfind(b"\n", max(0, inner - _WIDEST), inner) + 1
         end = raw.find(b"\n", inner)
         end = len(raw) if end < 0 else end
-        if end - begin > _WIDEST: at = hit.end(); continue
-        each, at = _table(raw, begin, end)
+        if end - begin > _WIDEST:
+            at = max(hit.end(), end)
+            continue
+        each, at, lines = _table(raw, begin, end, left)
         found += each
+        if (left := left - 1 - lines) < 0 or len(found) > _MOST // 10: raise TooMuch(_TOO_MUCH)
         at = max(at, hit.end() - 1, hit.start() + 1)
     return found
 
 # %% ../../nbs/redaction/04bba_columns.ipynb #b6116a2b
-def _table(raw: bytes, begin: int, end: int) -> tuple[list[SecretFinding], int]:
-    "(what is found in the table whose first line stands there, where it ends)"
+def _table(raw: bytes, begin: int, end: int, most: int) -> tuple[list[SecretFinding], int, int]:
+    "(what is found in the table whose first line stands there, where it ends, how many lines below were looked at, which are hardly more than `most`)"
     head = raw[begin:end].decode("latin-1")
     sign = "|" if "|" in head else max(",;\t", key=head.count)
     cells = [_told(cell) for _, cell in _cells(head, sign)]
@@ -92,28 +97,29 @@ def _table(raw: bytes, begin: int, end: int) -> tuple[list[SecretFinding], int]:
     beside_it = sign == "|" and head.lstrip()[:1] == "|" and len(said) == 2 and names and _NAMED.fullmatch(said[0]) and not _ACCOUNT.fullmatch(said[1])
     if beside_it and not raw[end + 1:end + 12].lstrip(b" \t|:").startswith(b"--"):                 # | password | … |, without a rule below
         beside = _in_row(head, sign, [(names[0][0] + 1, names[0][1])], True, begin)
-        if beside or _NAMED.fullmatch(said[1]): return beside, end
+        if beside or _NAMED.fullmatch(said[1]): return beside, end, 0
     drawn = head.lstrip().startswith("|") or " | " in head if sign == "|" else len(said) > 1 and all(map(_TITLE.fullmatch, cells))
-    if not names or len(cells) > _MOST_CELLS or not drawn: return [], end
-    sure, found, at = any(map(_ACCOUNT.fullmatch, said)), [], end + 1
-    while at < len(raw):
+    if not names or len(cells) > _MOST_CELLS or not drawn: return [], end, 0
+    sure, found, at, lines = any(map(_ACCOUNT.fullmatch, said)), [], end + 1, 0
+    while at < len(raw) and (lines := lines + 1) <= most + 1:
         stop = raw.find(b"\n", at)
         line = raw[at:stop if stop >= 0 else len(raw)]
         if len(line) > _WIDEST or line.count(sign.encode()) != head.count(sign) and (sign != "|" or b"|" not in line): break
         if not _RULE.fullmatch(row := line.decode("latin-1")): found += _in_row(row, sign, names, sure, at)
         at += len(line) + 1
-    return found, min(at, len(raw) + 1)
+    return found, min(at, len(raw) + 1), lines
 
 # %% ../../nbs/redaction/04bba_columns.ipynb #45c41acd
 _ROW = Regex(r"[ \t>]*(?:(?:[-+*]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:[^\s:|=][^:|=\t\n]{0,40}?(?:[ \t]*::|:|[ \t]*=|[ \t]+(?:-|/|\xe2\x80[\x93\x94])|\t)[ \t]+|[^\s:|=*#]{2,30}[ \t]+)?[`~=*]?([^\s`~]{4,100}?)[`~=*]?[ \t\r]*")
 _ENDS, _MOST_LINES, _PINS = Regex(rb"(?:\*{1,9}|#{1,6})[ \t]"), 60, Regex(rb"(?i).*\bpins?[ \t\r]*:?[ \t\r]*$", re.S)
 
 def find_below(raw: bytes) -> list[SecretFinding]:
-    "The passwords in sections and lists that are called so."
-    found, at, search = [], 0, linear(section_heads()).search
+    "The passwords in sections and lists that are called so. `TooMuch` when there are too many lines to look at."
+    found, at, left, search = [], 0, _MOST, linear(section_heads()).search
     while at <= len(raw) and (hit := search(raw, at)) is not None:
         at, pin = hit.end() + 1, _PINS.match(hit[0]) is not None
-        for _ in range(_MOST_LINES):
+        for _ in range(_MOST_LINES if not _ENDS.match(hit[0]) else _MOST + 1):
+            if (left := left - 1) < 0 or len(found) > _MOST // 10: raise TooMuch(_TOO_MUCH)
             stop = raw.find(b"\n", at)
             line = raw[at:stop if stop >= 0 else len(raw)]
             if at >= len(raw) or _ENDS.match(line) or len(line) > _WIDEST or not _belongs(line, hit[0]): break
