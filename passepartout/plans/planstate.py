@@ -8,16 +8,17 @@ Docs: https://example.org/passepartout/plans/planstate.html.md"""
 __all__ = ['STEP', 'HOLE_RECORD', 'ROUND', 'KINDS', 'PlanState', 'index_plans', 'label_record', 'read_label', 'given_reply']
 
 # %% ../../nbs/plans/17db_planstate.ipynb #b77d5150
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..labels import PERSON
 from ..lazy import Regex
 from ..messages import Label
 from ..plist import Keyword
+from ..records import record
 
 # %% ../../nbs/plans/17db_planstate.ipynb #5f44e52b
-@dataclass
+@record(frozen=False)
 class PlanState:
     "One plan under way."
     id: str
