@@ -554,3 +554,13 @@ async def test_who_said_yes_hears_of_a_doubt_and_no_error_twice():
     assert "ended in an error: The server ended" in await failing(doubt, "Sent!", "Sent!")
     told = await failing(ToolError("There is no line “bread”."), "It was not done: There is no line “bread”.")
     assert told == "It was not done: There is no line “bread”."
+
+
+async def test_a_question_that_was_told_to_be_over_stays_so_when_the_clock_goes_back():
+    clock = Clock()
+    agent, pending = await asking(clock=clock)
+    clock.now += 20 * 3_600
+    with pytest.raises(PassepartoutError, match="has expired, so nothing was done. Ask again"): await agent.approve(pending.id, pending.code)
+    clock.now -= 20 * 3_600
+    with pytest.raises(PassepartoutError): await agent.approve(pending.id, pending.code)
+    assert agent.ran == [] and states(agent) == ["expired"]

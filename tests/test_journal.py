@@ -586,7 +586,7 @@ def test_errors_are_translated_once():
     assert "failed" in file_room.explain(OSError("odd"), "journal.db").message
 
 
-@pytest.mark.parametrize("name, refuses, told", [("SQLITE_CORRUPT", True, "may be whole"), ("SQLITE_CORRUPT", False, "damaged page"), ("SQLITE_NOTADB", True, "may be whole"), ("SQLITE_IOERR_READ", False, "refused to read"), ("SQLITE_IOERR_CORRUPTFS", False, "may be whole"), ("SQLITE_IOERR_WRITE", False, "refused to write"), ("SQLITE_FULL", True, "disk is full")])
+@pytest.mark.parametrize("name, refuses, told", [("SQLITE_CORRUPT", True, "may be whole"), ("SQLITE_CORRUPT", False, "damaged page"), ("SQLITE_NOTADB", True, "may be whole"), ("SQLITE_IOERR_READ", False, "refused to read"), ("SQLITE_IOERR_CORRUPTFS", False, "may be whole"), ("SQLITE_IOERR_WRITE", False, "refused to write"), ("SQLITE_FULL", True, "disk is full"), ("SQLITE_IOERR_SHMSIZE", False, "disk is full")])
 def test_a_disk_that_does_not_give_back_what_it_has_is_told_as_a_disk(tmp_path, monkeypatch, name, refuses, told):
     "Who reads that a page is damaged moves the journal away, and it was whole."
     path, error = tmp_path / "journal.sqlite", sqlite3.DatabaseError("odd")

@@ -203,6 +203,7 @@ class ApprovalDesk(GuardedApprovals):
         "Why the question of this session to which `code` belongs takes no answer, when its time is over."
         for row in filter(None, map(self.journal.approval, [ident for ident, shown in self.codes.items() if shown == str(code).strip().lower()])):
             if row["session"] == session and row["state"] == "expired":
+                self.journal.lapse(row)
                 return f"That request {why_void(row['at'], row['expires'] or 0.0, self.journal.clock())}, so nothing was done. Ask again if you still want it."
         return None
 

@@ -21,6 +21,7 @@ from ..databases import check_beside, make_private, private_folder, transaction
 # %% ../../nbs/storage/05bc_journalfile.ipynb #7471aa08
 TROUBLE = {
     "SQLITE_FULL": "The disk is full, so nothing was written. Free some space and try again; what was recorded before is safe.",
+    "SQLITE_IOERR_SHMSIZE": "The disk is full, so the journal could not be opened, and nothing was done. Free some space and try again; what was recorded before is safe.",
     "SQLITE_IOERR": "The disk refused to write ({error}). Nothing was half written. Check the disk and its free space, then try again.",
     "SQLITE_BUSY": "Another process has kept the journal {path} locked for more than 5 seconds. Stop it or wait, then try again.",
     "SQLITE_READONLY": "The journal {path} or its folder cannot be written to. Make the folder and all that lies in it writable for you, or choose another state folder.",
