@@ -138,3 +138,13 @@ BEDS = {"beds.org": "* Bed 1\n** TODO sow radishes\nSCHEDULED: <2027-03-15 Mon>\
 def test_a_place_and_a_day_are_no_part_of_a_title(tmp_path, lines, file, stands):
     answers, files = play(tmp_path, BEDS, *lines)
     assert stands in files[file] and set(files) == set(BEDS), (answers, files)
+
+
+HOUSE_TABLE = {"house.md": "# House\n\n| flat | tenant | rent | paid nov |\n|---|---|---|---|\n| top | Leo Stern | 700 € | |\n| left | Herr Brandt | 640 € | 2026-11-03 |\n"}
+
+
+@pytest.mark.parametrize("line, says", [("how much rent does Leo pay", "700 €, in house.md:5"), ("raise Brandt's rent to 660", "I do not change the cells of tables; nothing was done"), ("change the rent of Leo Stern to 720", "700 €, in house.md:5"),
+                                        ("set paid nov of Leo to 2026-11-19", "an empty cell, in house.md:5"), ("when did Brandt move in", "find Brandt move")])
+def test_a_cell_of_somebody_is_told_and_not_changed(tmp_path, line, says):
+    (answer,), files = play(tmp_path, HOUSE_TABLE, line)
+    assert says in answer and files == HOUSE_TABLE

@@ -296,7 +296,8 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
         if known := there_already(better, request, around) or there_vaguely(better, request, around): return known
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
     small = _SMALL if len(_GERMAN.intersection(request.words[:12])) > 1 else AROUND
-    topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in small))[:60]
+    asking = 1 if request.words[:1] and request.words[0] in _QUESTION | {"why"} and len(request.words) > 2 else 0                      # when Yildiz moved in
+    topic = query_of(" ".join(w for w in request.text.split()[asking:12] if w.lower().strip("?!.,") not in small))[:60]
     bare = [word for word in request.words if word not in STOP and word not in SHOW]
     only_a_topic = topic and topic.lower().split() == bare and len(bare) <= 3 and bare[0] not in _TO_GO_ON and "”" not in topic
     if only_a_topic and with_fallback(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
