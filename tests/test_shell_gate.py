@@ -46,6 +46,10 @@ def memex(tmp_path):
 def level(text, roots): return judge_command(text, roots, HOME).level
 
 
+@pytest.mark.parametrize("line, reason", [("find . -name '*.o' -delete", "It deletes what it finds in “.”."), ("chmod -R u+w .", "It changes the permissions of everything in “.”."), ("truncate -s 0 log", "It cuts off log."), ("shred -n 3 -u log", "It overwrites log."), ("shred -n3 log a", "It overwrites log, a.")])
+def test_a_reason_names_what_is_hit_and_nothing_else(line, reason, roots): assert judge_command(line, roots, HOME).reasons[0] == reason
+
+
 @pytest.mark.parametrize("line", ["cd / && ls", "cat ../*.org", "cd /; cat *.x", "git -C / grep x", "cat x > /etc/x"])
 def test_a_reason_ends_as_a_sentence_does(line, roots):
     reasons = judge_command(line, roots, HOME).reasons
