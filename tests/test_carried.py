@@ -119,7 +119,7 @@ def test_what_may_not_be_written_may_not_be_written_within_something(around, roo
 def test_what_destroys_outside_by_copying_is_refused(line, roots): assert level(line, roots) == DENY
 
 
-@pytest.mark.parametrize("line", ["( ls > /tmp/x ) | cat", "while ls; do echo x > /dev/null; done", "ls > new & ls", "while ls; do echo x >> a; done", "python3 -c 'print(1 > 2)'", "vim -c 's/>/</'", "python3 -c 'x = \"<p>/usr</p>\"'", "cp a /tmp/x", "cp a /opt/not-there", "mv a b", "ls 2>&1 | tee /tmp/x", "cp -n a /etc/passwd", "awk '$1 > 3 {system(\"ls\")}' a", "gem install rails --version '~> 7.0'", "gem install rails -v '~>7.0'"])
+@pytest.mark.parametrize("line", ["( ls > /tmp/x ) | cat", "while ls; do echo x > /dev/null; done", "ls > new & ls", "while ls; do echo x >> a; done", "python3 -c 'import os; print(1 > 2)'", "vim -c 's/>/</'", "python3 -c 'import os; x = \"<p>/usr</p>\"'", "cp a /tmp/x", "cp a /opt/not-there", "mv a b", "ls 2>&1 | tee /tmp/x", "cp -n a /etc/passwd", "awk '$1 > 3 {system(\"ls\")}' a", "gem install rails --version '~> 7.0'", "gem install rails -v '~>7.0'"])
 def test_what_may_be_written_is_asked_about(line, roots): assert READ < level(line, roots) < DENY
 
 
@@ -182,13 +182,20 @@ def test_a_message_is_one_only_to_a_command_that_takes_messages(line, roots): as
 def test_a_name_that_the_line_gives_to_something_else_says_nothing(line, roots): assert level(line, roots) == DENY
 
 
-SPEAKS = ["perl -ne 'print if m#{}#' a", "perl -lne 'print unless m|{}$|i; last if /x/' a b", "perl -pe 's#{}#x#g' a | sort > b", "timeout 5 perl -n -e 'next if m!{}!; print' a", "perl -wpe 's,x,{},' a", "export LC_ALL=C X=1; grep '{}' a; touch b", "python3 -c 'print(\"{}\")'", "python3 -Ic 'x = \"{}\"; print(x.upper())'", "python3 -c 'for n in range(3): print(n, \"{}\", sep=\": \")'", "sed -i 's#{}#x#' notes.org", "sed -n -i.bak -e 's|{}|x|g' -e 's|a|b|' a", "sed -i '\\|{}|d' a", "sed -Ei 's#(a|{})#x#' a", "logger '{}'", "wall '{}'", "notify-send 'beware' '{}'", "zenity --info --text '{}'", "curl -d '{}' https://localhost:1", "pkill -f '{}'",
+SPEAKS = ["perl -ne 'print if m#{}#' a", "perl -lne 'print unless m|{}$|i; last if /x/' a b", "perl -pe 's#{}#x#g' a | sort > b", "timeout 5 perl -n -e 'next if m!{}!; print' a", "perl -wpe 's,x,{},' a", "export LC_ALL=C X=1; grep '{}' a; touch b", "python3 -Ic 'x = \"{}\"; print(x.upper())'", "sed -i 's#{}#x#' notes.org", "sed -n -i.bak -e 's|{}|x|g' -e 's|a|b|' a", "sed -i '\\|{}|d' a", "sed -Ei 's#(a|{})#x#' a", "logger '{}'", "wall '{}'", "notify-send 'beware' '{}'", "zenity --info --text '{}'", "curl -d '{}' https://localhost:1", "pkill -f '{}'",
           "espeak '{}'", "figlet '{}'", "less +/'{}' a", "less -p '{}' a", "more +/'{}' a", "mail -s '{}' ada", "echo '{}' | logger", "echo '{}' | xclip", "xclip <<< '{}'", "echo '{}' | shellcheck -", "git stash push -m '{}'", "git -C . commit -m '{}'", "timeout 5 git commit -m '{}'", "grep -rn '{}' . | logger", "[ \"$(cat a)\" = '{}' ] && touch y", "case \"$1\" in '{}') touch x;; esac", "gh issue create -t '{}' --body '{}'"]
 
 
 @pytest.mark.parametrize("line", SPEAKS)
 def test_what_shows_sends_or_compares_a_text_is_asked_about_and_not_refused(line, roots):
     for command in ["rm -rf /usr", "mkfs.ext4 /dev/sda", "chmod -R 777 /etc"]: assert READ < level(line.format(command, command), roots) < DENY, line.format(command, command)
+
+
+@pytest.mark.parametrize("line", ["python3 -c 'print(\"{}\")'", "python3 -c 'for n in range(3): print(n, \"{}\", sep=\": \")'", "python3 -c 'print(1 > 2)'", "python3 -c 'x = \"<p>/usr</p>\"'"])
+def test_a_program_that_only_calculates_may_hold_any_text(line, roots):
+    for command in ["rm -rf /usr", "mkfs.ext4 /dev/sda", "chmod -R 777 /etc"]:
+        said = line.replace("{}", command)
+        assert level(said, roots) == READ and level(f"{said} | sh", roots) > READ, said
 
 
 DOES = ["perl -pe 's#.*#{}#e' a", "perl -pe 's#.*#{}#' a | sh", "perl -i -pe 's#x#{}#' x.sh; sh x.sh", "perl -pie 's#x#{}#' a", "perl -ne 'print' '{}|'", "perl -ne 'print if m#@{{[`{}`]}}#' a", "perl -ne 'm#(?{{`{}`}})#' a", "perl -ne 'print if m#x# or `{}`' a", "perl -MX -pe 's#{}#x#g' a", "perl -ne 'print; `{}`' a", "perl -ne 'print if m#$x[`{}`]#' a", "perl -spe 's#x#y#' -- a '{}'", "perl -pe 's#x#y#' -e '`{}`' a",

@@ -46,6 +46,10 @@ def memex(tmp_path):
 def level(text, roots): return judge_command(text, roots, HOME).level
 
 
+@pytest.mark.parametrize("line, reason", [("find . -name '*.o' -delete", "It deletes what it finds in “.”."), ("chmod -R u+w .", "It changes the permissions of everything in “.”."), ("truncate -s 0 log", "It cuts off log."), ("shred -n 3 -u log", "It overwrites log."), ("shred -n3 log a", "It overwrites log, a.")])
+def test_a_reason_names_what_is_hit_and_nothing_else(line, reason, roots): assert judge_command(line, roots, HOME).reasons[0] == reason
+
+
 @pytest.mark.parametrize("line", ["cd / && ls", "cat ../*.org", "cd /; cat *.x", "git -C / grep x", "cat x > /etc/x"])
 def test_a_reason_ends_as_a_sentence_does(line, roots):
     reasons = judge_command(line, roots, HOME).reasons
@@ -228,13 +232,13 @@ def test_what_is_allowed_changes_nothing_even_in_a_real_shell(roots, memex, tmp_
     assert ran > 200
 
 
-READS = ["ls -la src | head -3", "rg --files src", "rg --files -g '*.org' .", "cat a b | sort -u | wc -l", "cd src && ls && cat main.py", "grep -rn 'def ' src 2>/dev/null | cut -d: -f1 | sort | uniq -c", "for f in *.org; do echo \"$f\"; wc -l \"$f\"; done", "[ -f a ] && echo there || echo gone", "D=trips; ls $D",
+READS = ["ls -la src | head -3", "pandoc inbox.org -t plain | wc -w", "cat a.txt | pandoc -f markdown -t org", "pandoc -f org+smart -t markdown-raw_html trips/bergen.org", "python3 -c 'print(2**100)'", "python3 -c 'import datetime; print(datetime.date.today().year)'", "cat a | python3 -c 'import sys; print(len(sys.stdin.read()))'", "env python3 -c 'print(1/3)'", "rg --files src", "rg --files -g '*.org' .", "cat a b | sort -u | wc -l", "cd src && ls && cat main.py", "grep -rn 'def ' src 2>/dev/null | cut -d: -f1 | sort | uniq -c", "for f in *.org; do echo \"$f\"; wc -l \"$f\"; done", "[ -f a ] && echo there || echo gone", "D=trips; ls $D",
          "timeout 5 nice -n 5 env LC_ALL=C sort a", "FOO=bar ls", "echo 'rm -rf /'", "cat < a", "git -C src log -3", "git --no-pager diff --stat HEAD~1", "awk -F: '{print $2}' a", "sed -n '1,2p;$p' a", "jq .one x.json", "python3 --version; node -v",
          "find . -name '*.py' -newer a -not -path './trips/*'", "printf '%s\\n' x | tr x y", "ls *.org", "date +%F", "diff <&0 a b", "test 1 -lt 2 && true", "head -n 2 nothing-here"]
 
-ASKS = ["cat .env", "rg --files /etc", "rg --files ..", "rg -l --files / | head", "rg --type-list /etc", "ack -f /etc", "ack -lf ..", "cat link/secret", "cat link/../a", "cat /proc/self/environ", "cat ~/.ssh/id_rsa", "cd link && ls", "cd .. && ls", "LD_PRELOAD=./x.so ls", "GIT_EXTERNAL_DIFF=x git diff", "PATH=. ls", "LC_ALL=/x ls", "export PATH=.; ls", "X=a; export X; ./run",
+ASKS = ["cat .env", "pandoc inbox.org -o a.html", "pandoc -t x.lua a.txt", "pandoc a.docx", "pandoc ../outside/a.txt", "pandoc link/secret.txt", "pandoc a.txt -t docx", "pandoc --lua-filter x.lua a.txt", "pandoc +RTS -h", "pandoc http://example.org/a.txt", "python3 -c 'print(open(\"a\").read())'", "python3 -c 'import os'", "python3 a -c 'print(1)'", "python3 -c 'print(1)' a", "python3 -ic 'print(1)'", "PYTHONPATH=. python3 -c 'import math'", "./python3 -c 'print(1)'", "X='import os'; python3 -c \"$X\"", "python3 -c 'print(().__class__)'", "rg --files /etc", "rg --files ..", "rg -l --files / | head", "rg --type-list /etc", "ack -f /etc", "ack -lf ..", "cat link/secret", "cat link/../a", "cat /proc/self/environ", "cat ~/.ssh/id_rsa", "cd link && ls", "cd .. && ls", "LD_PRELOAD=./x.so ls", "GIT_EXTERNAL_DIFF=x git diff", "PATH=. ls", "LC_ALL=/x ls", "export PATH=.; ls", "X=a; export X; ./run",
         "git -c alias.log='!id' log", "git --exec-path=. log", "git log --output=x", "git push", "git commit -m x", "git branch new", "git fetch", "git diff --no-index a /etc/passwd", "awk 'BEGIN{system(\"id\")}'", "awk '{print > \"x\"}' a", "awk -f a", "sed -i s/a/b/ a",
-        "sed 's/a/b/w x' a", "sed -n '1e id' a", "sort -o a a", "sort --compress=x a", "uniq a b", "find . -exec cp {} x ;", "find -L . -name x", "rg --pre x y", "rg -uuu x", "tar -xf a", "xargs tee", "echo a | xargs rm", "sudo ls", "sh -c ls x", "bash a", "python3 -c 1",
+        "sed 's/a/b/w x' a", "sed -n '1e id' a", "sort -o a a", "sort --compress=x a", "uniq a b", "find . -exec cp {} x ;", "find -L . -name x", "rg --pre x y", "rg -uuu x", "tar -xf a", "xargs tee", "echo a | xargs rm", "sudo ls", "sh -c ls x", "bash a", "python3 -c x",
         "python3", "node", "perl -e 1", "env -S 'ls'", "env -i ls", "command ls", "busybox ls", "nohup ls", "time -o x ls", "eval ls", "source a", ". a", "exec ls", "curl x", "wget x", "ssh h", "nc h 1", "make", "vim a", "less -o x a", "touch x", "mkdir x", "cp a b", "mv a b", "ln -s a c",
         "tee x", "echo x > y", "echo x >> a", "ls &", "ls; (touch x)", "{ ls; touch x; }", "f() { ls; }; f", "if true; then touch x; fi", "while true; do ls; done", "echo $((1))", "echo ${X:-y}", "touch $X", "echo {1..9}", "cat >(ls)", "ls 3>&1", "coproc ls", "./a", "src/main.py", "/tmp/ls",
         "a=1 b", "ls \u200b", "r\u2060m x", "echo $'\\x72\\x6d'", "echo 'a\nb'", "ls 'open", "xxd a b", "date -s 1", "kill 1", "history", "dig x.example", "man ./a", "jq -n env", "jq 'import \"a\" as $d; .' a", "npm install", "pip install x", "python3 -m http.server", "go test ./..."]

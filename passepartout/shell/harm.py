@@ -30,7 +30,7 @@ READ, ASK, CONFIRM, DENY = range(4)                       # each level is strict
 def listed(names: Sequence[str]) -> str:
     "The first three of `names`, and how many more there are."
     if not names: return "what it is given"
-    return ", ".join(map(shown, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return ", ".join([shown(name) if name.strip("./") else f"“{name}”" for name in names[:3]]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 # %% ../../nbs/shell/harm.ipynb #c3b1d194
 _SCRATCH = Regex(r"/(?:var/)?tmp(?:/(?!\.\.?(?:/|$))[^/]*)*/?")
@@ -78,6 +78,14 @@ def operands_of(words: Sequence[str]) -> list[str]:
         at = list(words).index("--")
         return [w for w in words[:at] if not w.startswith("-")] + list(words[at + 1:])
     return [w for w in words if not w.startswith("-") or w == "-"]
+
+def _without_values(words: Sequence[str], *valued: str) -> list[str]:
+    kept, rest = [], iter(words)
+    for word in rest:
+        if word == "--": kept += [word, *rest]
+        elif word in valued: next(rest, None)                # a value is no option, whatever it looks like
+        else: kept.append(word)
+    return operands_of(kept)
 
 # %% ../../nbs/shell/harm.ipynb #ba44cd98
 def _rm(words, places):
@@ -259,7 +267,8 @@ def _git(words, places):
 
 # %% ../../nbs/shell/harm.ipynb #02b3f6b6
 _RULES = {**{name: partial(_copies, name=name) for name in ("mv", "cp", "install", "ln", "tee", "sort")}, "rm": _rm, "unlink": _rm, "rmdir": _rm, "dd": _dd, "find": _find, "git": _git,
-          "shred": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "truncate": lambda words, places: spoils(operands_of(words), places, "It cuts off"),
+          "shred": lambda words, places: spoils(_without_values(words, "-n", "-s", "--iterations", "--size"), places, "It overwrites"),
+         "truncate": lambda words, places: spoils(_without_values(words, "-s", "-r", "--size", "--reference"), places, "It cuts off"),
           "srm": lambda words, places: spoils(operands_of(words), places, "It overwrites"), "fallocate": _fallocate, "userdel": _user, "deluser": _user, **{name: _modes for name in ("chmod", "chown", "chgrp")},
           **{name: partial(_attributes, name=name) for name in ("setfacl", "chattr", "chcon")},
           **{name: partial(_disk, name=name) for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "sgdisk", "cgdisk", "cfdisk", "mke2fs", "pvcreate", "badblocks", "ddrescue",

@@ -110,6 +110,8 @@ def _formats() -> list[Program]:
         program("csvcut", csv + " n -c=text --names --columns=text", "path", yes="csvcut -c 1,2 a", no="csvcut /etc/x"), program("csvsort", csv + " r -c=text --columns=text --reverse", "path", yes="csvsort -c 2 a", no="csvsort /etc/x"),
         program("csvgrep", csv + " i -c=text -m=text -r=text --columns=text --match=text --regex=text --invert-match", "path", yes="csvgrep -c 1 -m x a", no="csvgrep -f x a; csvgrep /etc/x"),
         *(program(f"{name} -m json.tool", "--sort-keys --no-ensure-ascii --json-lines --compact --tab --no-indent --indent=number", "path", add="-P", yes=f"{name} -m json.tool; {name} -m json.tool a", no=f"{name} -m json.tool a b; {name} -m json.tool /etc/x; {name} -m json") for name in ("python", "python3")),
+        program("pandoc", "sN -f=form -r=form -t=form -w=form --from=form --to=form --read=form --write=form --standalone --wrap=word --columns=number --toc --table-of-contents --number-sections --shift-heading-level-by=number --reference-links --strip-comments --version --list-input-formats --list-output-formats", "source*", add="--sandbox", yes="pandoc a.txt -t plain; pandoc -f org -t markdown inbox.org; pandoc --version; pandoc -t gfm",
+                no="pandoc a.txt -o x; pandoc -t x.lua a.txt; pandoc -f ./x.lua a.txt; pandoc --lua-filter x a.txt; pandoc -F x a.txt; pandoc --pdf-engine x a.txt; pandoc -t pdf a.txt; pandoc -t docx a.txt; pandoc a.docx; pandoc -f docx; pandoc /etc/x.txt; pandoc https://x.example/a.txt; pandoc -d x a.txt; pandoc --template x a.txt; pandoc --extract-media x a.txt; pandoc --data-dir x a.txt; pandoc -H x a.txt; pandoc --self-contained a.txt; pandoc -c x a.txt; pandoc --citeproc a.txt; pandoc ../x.md; pandoc a"),
         program("iconv", "lc -f=word -t=word --from-code=word --to-code=word --list", "path*", yes="iconv -f latin1 -t UTF-8 a; iconv -l", no="iconv -o x a; iconv /etc/x; iconv -f ./x a"),
         program("datamash", "sHWiC -t=text -g=text --sort --header-in --headers --ignore-case --group=text --whitespace", "text*", ordered=True, environment=True, yes="datamash mean 1; datamash -t, sum 2", no="datamash --x; datamash -o x"),
         *(program(name, "AnpPfu -l=word -r=text --plain --number --show-all --language=word --line-range=text --color=word --style=fields --decorations=word --theme=text --list-languages", "path*", add="--paging=never --no-config", yes=f"{name} a; {name} -n a", no=f"{name} --pager x a; {name} /etc/x; {name} .env; {name} cache --build; {name} --paging=always a; {name} --diff a") for name in ("bat", "batcat")),
@@ -189,13 +191,15 @@ def _services() -> list[Program]:
 
 # %% ../../nbs/shell/table.ipynb #3c7f852f
 def _versions() -> list[Program]:
-    version = "deno docker-compose gcc g++ clang make cmake ninja docker podman git gh curl wget bash zsh uv ruff black mypy emacs vim nvim psql ffmpeg pandoc ghc R Rscript julia".split()
+    version = "deno docker-compose gcc g++ clang make cmake ninja docker podman git gh curl wget bash zsh uv ruff black mypy emacs vim nvim psql ffmpeg ghc R Rscript julia".split()
     return [
         *(program(name, "-version --version", "", whole=True, must="-version --version", yes=f"{name} -version", no=f"{name}; {name} x; {name} -jar x") for name in ("java", "javac")),
         *(program(name, "v --version", "", must="-v --version", yes=f"{name} -v", no=f"{name}; {name} x; {name} -e x; {name} -ve x") for name in ("ruby", "perl", "php")),
         *(program(f"{name}", "--version", "", must="--version", yes=f"{name} --version", no=f"{name}; {name} script; {name} --version x") for name in version),
         *(program(name, "v --version", "", must="-v --version", yes=f"{name} -v; {name} --version", no=f"{name}; {name} x.js; {name} -e x") for name in ("node", "npm")),
-        *(program(name, "V --version", "", must="-V --version", yes=f"{name} -V; {name} --version", no=f"{name}; {name} x.py; {name} -c x; {name} -m http.server") for name in ("python", "python3", "pip", "pip3")),
+        *(program(name, "V --version", "", must="-V --version", yes=f"{name} -V; {name} --version", no=f"{name}; {name} x.py; {name} -c x; {name} -m http.server") for name in ("pip", "pip3")),
+        *(program(name, "V --version -c=python", "", must="-V --version -c", ordered=True, add="-I", yes=f"{name} -V; {name} --version; {name} -c 'print(2**10)'",
+                  no=f"{name}; {name} x.py; {name} -c x; {name} -m http.server; {name} x.py -c 'print(1)'; {name} -c 'print(1)' a; {name} -i -c 'print(1)'; {name} -c 'import os'; {name} -x -c 'print(1)'") for name in ("python", "python3")),
         program("go version", "", "", variables=(("GOTOOLCHAIN", "local"),), yes="go version", no="go version x; go test ./...; go env -w a=b"),
         *(program(name, "V --version", "", must="-V --version", variables=(("RUSTUP_TOOLCHAIN", "stable"),), yes=f"{name} --version", no=f"{name} build; {name} x.rs") for name in ("cargo", "rustc")),
         program("cargo tree", "dnq -i=name -p=name -e=fields --depth=number --invert=name --duplicates --edges=fields --prefix=word --package=name --workspace --no-dedupe --all-features --no-default-features --charset=word", "", tail="--offline --locked", settings=_CARGO,

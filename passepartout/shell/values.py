@@ -15,6 +15,7 @@ from ..confinement.resources import DiskPlace
 from ..confinement.roots import PathRefused
 from ..lazy import Regex
 from ..oneline import shown
+from .calculations import not_only_calculates
 from .places import ShellPlaces
 from .script import END, FILE
 
@@ -130,6 +131,22 @@ def _yq(value: str, places: ShellPlaces) -> str | None:
     except PathRefused: found = "outside" if "/" in value else "missing"
     return None if found == "missing" else _path(value, places)
 
+# %% ../../nbs/shell/values.ipynb #97c00795
+_FORM = Regex(r"(?:plain|markdown(?:_\w+)?|gfm|commonmark(?:_x)?|org|html[45]?|rst|latex|native|json|man|mediawiki"
+              r"|textile|asciidoc|docbook|opml|rtf|typst|csv|tsv|ipynb|dokuwiki|jira|bibtex)(?:[+-][a-z_]{1,40})*")
+_SOURCE = Regex(r"(?i).*\.(?:org|md|markdown|txt|html?|rst|tex|csv|tsv|json|ipynb|opml|xml|rtf|wiki|adoc|textile|bib)")
+
+def _form(value: str, places: ShellPlaces) -> str | None: return None if _FORM.fullmatch(value) else f"{shown(value)} is not one of the forms of plain text."
+
+def _source(value: str, places: ShellPlaces) -> str | None:
+    if why := _path(value, places): return why
+    return None if value == "-" or _SOURCE.fullmatch(value) else f"{shown(value)} may be packed, and nobody looks for keys in that."
+
+# %% ../../nbs/shell/values.ipynb #ade547cb
+def _python(value: str, places: ShellPlaces) -> str | None:
+    why = not_only_calculates(value)
+    return f"of the program after -c {why}." if why else None
+
 # %% ../../nbs/shell/values.ipynb #07c87688
 _SQL = Regex(r"\s*(?:\.(?:tables|schema|indexes|databases|fullschema)(?: [\w%]+)?|(?:select|with|values|explain)\b[^\n]*|pragma (?:table_info"
              r"|index_list|foreign_key_list)\([\w\"']+\))[;\s]*", re.I)
@@ -186,7 +203,8 @@ def _sockets(value: str, places: ShellPlaces) -> str | None:
 
 # %% ../../nbs/shell/values.ipynb #981bcd94
 _CHECKS: dict[str, Callable[[str, ShellPlaces], str | None]] = {
-    "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "database": _database, "duration": _duration, "filter": _filter, "sockets": _sockets, "text": lambda value, places: None,
+    "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq,
+    "python": _python, "form": _form, "source": _source, "sql": _sql, "database": _database, "duration": _duration, "filter": _filter, "sockets": _sockets, "text": lambda value, places: None,
     "mounted": lambda value, places: f"{shown(value)} is looked for on the disks, and remembered." if "=" in value else None,
     "date": lambda value, places: None if value.startswith("+") else f"{shown(value)} might set the clock.",
     "object": lambda value, places: f"{shown(value)} would be read for more options." if value.startswith("@") else _path(value, places),
@@ -203,7 +221,7 @@ _CHECKS_AS_IT_STANDS = _CHECKS | {"path": _name}
 KINDS = frozenset(_CHECKS)
 
 # %% ../../nbs/shell/values.ipynb #bf722714
-DATA = KINDS - {"sed", "awk", "jq", "yq", "sql"}
+DATA = KINDS - {"sed", "awk", "jq", "yq", "python", "sql"}
 
 def harmless_script(kind: str, text: str) -> bool:
     "Does a script for sed, awk or SQL (`kind`) only print and edit what it reads?"

@@ -150,7 +150,7 @@ def typed_words(declared: Program, count: int, words: list[str]) -> list[str]:
     words = words[count:]
     return words[len(declared.tail):] if declared.tail and tuple(words[:len(declared.tail)]) == declared.tail else words
 
-FILE_KINDS = frozenset(("path", "object", "database"))                       # the kinds of values that name a file
+FILE_KINDS = frozenset(("path", "object", "database", "source"))                       # the kinds of values that name a file
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #b666cdba
 def path_words(declared: Program, options: list, operands: list[str], files: frozenset[str] = FILE_KINDS) -> list[str]:
