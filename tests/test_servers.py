@@ -157,8 +157,9 @@ async def test_a_server_sees_neither_record_nor_keys_nor_notes(tmp_path):
         "Look around."
         found, word = [], "zqkum" + "17xq"
         for top, folders, files in os.walk("/", followlinks=False):
-            if top.startswith(("/proc", "/usr", "/sys", "/dev")): folders.clear(); continue
+            if top.startswith(("/proc", "/usr", "/sys")): folders.clear(); continue
             for name in files:
+                if not os.path.isfile(os.path.join(top, name)): continue
                 try: text = open(os.path.join(top, name), "rb").read(100000)
                 except OSError: continue
                 if word.encode() in text or name.startswith("journal.") and not name.endswith((".py", ".pyc")): found.append(os.path.join(top, name))
@@ -174,7 +175,7 @@ async def test_a_server_sees_neither_record_nor_keys_nor_notes(tmp_path):
     ''', read=[str(tmp_path)])
     os.environ["TEST_KUMQUAT_TOKEN"] = "zqkum17xq-4711-abc"
     try:
-        agent, reply, prompts = await asked_of(tmp_path, call("odd.look"), answer("Done."))
+        agent, reply, prompts = await asked_of(tmp_path, call("odd.look"), answer("Done."), tool_timeout_s=300.0)
         await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     finally: del os.environ["TEST_KUMQUAT_TOKEN"]
     assert "found []" in came(agent, prompts), came(agent, prompts)[-3000:]
