@@ -340,7 +340,7 @@ def test_the_times_of_the_log_are_not_asked_for_while_it_is_written(home, monkey
         batch.record("note", {"n": n})
         batch.commit_now()
     monkeypatch.undo()
-    held = journal._places.held
+    held = journal.places.held
     journal.close()
     assert asked and not [path for path in asked if path.endswith("-wal")]
     with pytest.raises(OSError): os.readlink(f"/proc/self/fd/{held}")

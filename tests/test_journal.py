@@ -998,3 +998,48 @@ def test_an_agent_answers_nothing_in_a_copy_of_its_process(tmp_path):
     assert "Added" in agent.run(agent.handle("add a task: call Ben"))
     assert len(agent.journal.turns()) == 1 and agent.journal.verify(whole=True).ok
     asyncio.run(agent.close())
+
+
+def _cut(log): os.truncate(log, 0)
+def _noise(log): log.write_bytes(b"noise" * 20_000)
+def _anothers(log): log.write_bytes(log.with_name("other.db-wal").read_bytes() + bytes(log.stat().st_size))
+
+
+@pytest.mark.parametrize("harm", [_cut, _noise, _anothers])
+def test_a_log_that_another_program_writes_over_is_noticed_and_does_not_go_into_the_file(tmp_path, harm):
+    other, journal = Journal.open(tmp_path / "other.db"), Journal.open(tmp_path / "journal.db")
+    def noted(n, journal=journal):
+        batch = journal.batch("main", f"t{n}")
+        batch.record("note", {"n": n})
+        batch.commit_now()
+    noted(0, other)
+    for n in range(5): noted(n)
+    journal.db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    for n in range(5, 10): noted(n)
+    harm(tmp_path / "journal.db-wal")
+    for n in range(2):
+        with pytest.raises(JournalError, match="written over"): noted(n)
+    journal.close()
+    if sys.version_info < (3, 12): return            # SQLite cannot be told there to leave the log alone
+    again = Journal.open(tmp_path / "journal.db")
+    assert [each["body"]["n"] for each in again.records(kinds=["note"])][:5] == [0, 1, 2, 3, 4]
+    again.close(); other.close()
+
+
+def test_what_sqlite_itself_does_to_its_log_is_not_taken_for_that(tmp_path):
+    journal = Journal.open(tmp_path / "journal.db")
+    second = Journal.open(tmp_path / "journal.db")
+    journal.db.execute("PRAGMA wal_autocheckpoint=5")
+    def noted(journal, n):
+        batch = journal.batch("main", f"t{n}")
+        batch.record("note", {"text": "x" * (n % 7) * 1000})
+        batch.commit_now(durable=n % 3 > 0)
+    for n in range(200):
+        noted(journal, n)
+        if n % 17 == 0: noted(second, n)
+        if n % 23 == 0: second.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if n % 41 == 0: journal.erase(*journal.erasable(), compact=n % 2 == 0)
+        if n % 53 == 0: journal.db.execute("PRAGMA wal_checkpoint(RESTART)")
+        if n % 61 == 0: sqlite3.connect(tmp_path / "journal.db").execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert journal.verify(whole=True).ok
+    second.close(); journal.close()

@@ -62,7 +62,7 @@ def test_the_bytes_are_gone_from_all_files(journal, tmp_path, size, compact):
     for n in range(24):
         a_turn(journal, n, f"pineapple{n} " + "pineapple " * (size // 10), b"pineapple before " * (size // 10 + 1))
         a_turn(journal, 100 + n, f"cherry{n} " * (size // 10 + 1))
-        if n == 12: journal.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if n == 12: sqlite3.connect(tmp_path / "journal.sqlite").execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert {"journal.sqlite", "journal.sqlite-wal"} <= set(everywhere(tmp_path, "pineapple"))
     wanted = [seq for n in range(24) for seq in journal.erasable(turn=f"t{n}")]
     done = journal.erase(*wanted, compact=compact)
@@ -78,7 +78,7 @@ def test_the_bytes_are_gone_from_all_files(journal, tmp_path, size, compact):
 
 def test_a_reader_delays_the_end_of_the_bytes_and_that_is_said(journal, tmp_path):
     a_turn(journal, 1, "pineapple")
-    journal.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    sqlite3.connect(tmp_path / "journal.sqlite").execute("PRAGMA wal_checkpoint(TRUNCATE)")
     a_turn(journal, 2, "cherry")
     reader = sqlite3.connect(tmp_path / "journal.sqlite")
     reader.execute("BEGIN"); reader.execute("SELECT count(*) FROM chain").fetchone()

@@ -160,6 +160,7 @@ def flush_out(store: Ledger, erased: Erased, compact: bool = False) -> Erased:
         store.db.commit()
         if compact: store.db.execute("VACUUM")
         busy = store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if store.places is not None: store.places.looked = (0, 0, b"")          # it is shorter now, and by us
     return erased._replace(gone=not busy)
 
 # %% ../../nbs/storage/05e_erasure.ipynb #abb64848

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/storage/journalfile.html.md"""
 # %% auto #0
 __all__ = ['TROUBLE', 'SCHEMA', 'JournalBusy', 'log_apart', 'unread', 'explain', 'explained', 'refuse_foreign', 'let_go',
            'log_left', 'refuse_apart', 'refuse_exchanged', 'refuse_other', 'connect', 'raise_format', 'set_up',
-           'find_key', 'Whereabouts', 'claim', 'lock_of', 'is_alive', 'ForkedLock']
+           'find_key', 'Whereabouts', 'leave_log', 'claim', 'lock_of', 'is_alive', 'ForkedLock']
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #e6016551
 import errno, fcntl, os, sqlite3, subprocess, threading, time
@@ -251,16 +251,52 @@ class Whereabouts:
         self.path, self.log, self.held = str(path), f"{path}-wal", _stand_in(f"{path}-wal")
         self.called = f"/proc/self/fd/{self.held}"
         self.at_first = self.now()
+        self.reading = _opened(f"{path}-wal")              # SQLite holds no lock on its log, so to close it drops none
+        self.spoiled, self.looked = False, (0, 0, b"")
 
     def now(self) -> tuple:
         "What they are now; `None` for one that is gone."
         return _which(self.path), _which(self.log) if self.held is None else os.readlink(self.called)
 
-    def close(self) -> None:
-        if self.held is not None: os.close(self.held)
-        self.held = None
+    def close(self, db: sqlite3.Connection | None = None) -> None:
+        "Let go of both; of a log that was written over nothing goes into the file when `db` is closed after this."
+        if self.spoiled and db is not None: leave_log(db)
+        for each in (self.held, self.reading):
+            if each is not None: os.close(each)
+        self.held = self.reading = None
+
+    def check_log(self, version: int) -> None:
+        "`JournalError` when the log is neither the one of the last look nor one that SQLite made of it since. `version` counts what other connections did."
+        if self.reading is None: return
+        looked = version, os.lseek(self.reading, 0, os.SEEK_END), os.pread(self.reading, 32, 0)
+        if self.spoiled or not _goes_on(self.looked, looked):
+            self.spoiled = True
+            raise JournalError(_SPOILED.format(path=self.path))
+        self.looked = looked
+
+_SPOILED = ("The log of the journal {path} was written over by another program while it was open, so nothing was written and nothing is done. "
+            "Start again: what stands in the file itself is whole, and what was recorded last may be lost. If a copy was put back meanwhile, do that again while nothing runs.")
+
+# %% ../../nbs/storage/05bc_journalfile.ipynb #d5d28255
+_MARK, _MOST_ROUNDS = b"\x37\x7f\x06", 100_000
+
+def _goes_on(before: tuple[int, int, bytes], now: tuple[int, int, bytes]) -> bool:
+    "Can a log with this version, length and beginning have come from the one of the last look?"
+    (version, size, head), (seen, length, start) = now, before
+    if head and not head.startswith(_MARK): return False
+    if version != seen or not start: return True
+    rounds = (int.from_bytes(head[16:20]) - int.from_bytes(start[16:20])) % 2**32
+    return size >= length and (head == start or 0 < rounds < _MOST_ROUNDS)
+
+def leave_log(db: sqlite3.Connection) -> None:
+    "Have what stands in the log not carried into the file when `db` is closed. Before Python 3.12 there is no way to say that."
+    if hasattr(db, "setconfig"): db.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #d5b4c08b
+def _opened(path: str) -> int | None:
+    try: return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError: return None
+
 def _which(name: str) -> tuple[int, int] | None:
     try: found = os.stat(name)
     except OSError: return None

@@ -67,7 +67,7 @@ class ChainWriter:
         self.looked: dict[int, int] = {}                    # up to which record it was looked what the clock made of one that counts until a moment
         self._full: bool | None = None
         self._owner: Any = None
-        self._places: Whereabouts | None = None
+        self.places: Whereabouts | None = None
         self._anchored = self.met = 0                       # met: how many records of that kind there are, by the anchor and what came since
         self.erasures = 0                                   # how often texts were removed by way of this one
         self.scanner: Any = None                            # a booted agent's scanner for secrets: what it finds is not written
@@ -102,10 +102,11 @@ def _append(store: ChainWriter, drafts: list[Draft], durable: bool) -> None:
         store._full = durable
     try:
         run("BEGIN IMMEDIATE")
-        if (places := store._places) is not None and places.now() != places.at_first:
+        if (places := store.places) is not None and places.now() != places.at_first:
             raise JournalError(_EXCHANGED.format(path=store.path))
-        if on_disk and (version := run("PRAGMA data_version").fetchone()[0]) != store._seen:
-            _catch_up(store, version)
+        version = run("PRAGMA data_version").fetchone()[0] if on_disk else store._seen
+        if durable and places is not None: places.check_log(version)
+        if version != store._seen: _catch_up(store, version)
         seq, head, met = _insert(store, drafts)
         run("COMMIT")
     except BaseException:
@@ -257,7 +258,7 @@ def _begin(store: "Store", lost: str | None) -> None:
     store.met = (anchor.met if known else 0) + _met_after(store, anchor.seq if known else 0)
     if lost:
         _take_over(store, lost)
-    store._places = Whereabouts(store.path)
+    store.places = Whereabouts(store.path)
 
 # %% ../../nbs/storage/05c_store.ipynb #b860c022
 def _take_over(store: "Store", lost: str) -> None:
@@ -372,7 +373,7 @@ class Store(CheckedChain):
                 if self.checked.ok and self.seq != self._anchored:
                     _try(self._rest)
                 _disown(self)
-            if self._places is not None: self._places.close()
+            if self.places is not None: self.places.close(self.db)
             self.execute = self.execute_many = self.db.execute        # lets go of the cursors, which would keep the file open
             self.db.close()
 
