@@ -69,3 +69,15 @@ def test_extremes_averages_and_cells_of_tables(tmp_path, line, said):
              "marks.org": "* Marks\n| Student | Test 1 | Oral |\n|---+---+---|\n| Leo | 4 | 3 |\n| Mira | 2 | 1 |\n"}
     (answer,), files = play(tmp_path, notes, line)
     assert said in answer and files == notes, answer
+
+
+TILL = {"till.md": "# Till\n\n| date | for | in | out |\n|---|---|---:|---:|\n| 2026-10-05 | rent | | 85.00 |\n| 2026-11-02 | donation, Hartl | 150.00 | |\n| 2026-11-05 | rent | | 85.00 |\n| 2026-11-12 | coffee | | 23.40 |\n\n- [ ] receipt 📅 2026-11-20\n"}
+
+
+@pytest.mark.parametrize("line, says, hasnt", [
+    ("total out in november", "108.40 in the column “out” in November 2026, from 2 rows", "2026-10-05"), ("how much did we spend this month", "108.40 in the column “out”", "150"), ("how much came in this month", "150.00 in the column “in”", "85"),
+    ("how much did we spend on coffee", "23.40, in the rows with “coffee”", "150"), ("how much have I spent on rent in november", "85.00, in the rows with “rent”", "2026-10-05"), ("how many donations this year", "1 row of tables with “donations”", "receipt"),
+    ("how many geese this week", "", "receipt")])
+def test_what_came_in_and_went_out_is_added_for_the_days_that_are_asked_about(tmp_path, line, says, hasnt):
+    (answer,), files = play(tmp_path, TILL, line)
+    assert says in answer and hasnt not in answer and files == TILL, answer

@@ -148,3 +148,15 @@ HOUSE_TABLE = {"house.md": "# House\n\n| flat | tenant | rent | paid nov |\n|---
 def test_a_cell_of_somebody_is_told_and_not_changed(tmp_path, line, says):
     (answer,), files = play(tmp_path, HOUSE_TABLE, line)
     assert says in answer and files == HOUSE_TABLE
+
+
+@pytest.mark.parametrize("lines, stands", [(("call mum today at 21:00", "same for dad", "same on saturday"), "TODO call mum\nSCHEDULED: <2026-11-21 Sat 21:00>"), (("call mum today at 21:00", "same time on saturday"), "TODO call mum\nSCHEDULED: <2026-11-21 Sat 21:00>")])
+def test_a_question_back_stands_in_the_way_of_no_other_same(tmp_path, lines, stands):
+    answers, files = play(tmp_path, HOUSE, *lines)
+    assert stands in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("line", ["five to nine", "2 to 3 pm", "same time tomorrow", "last friday", "the second tuesday"])
+def test_hours_and_days_that_look_like_one_of_a_list_move_nothing(tmp_path, line):
+    answers, files = play(tmp_path, HOUSE, "open tasks", line)
+    assert files == HOUSE and "todo same" not in answers[-1], answers

@@ -102,7 +102,7 @@ def agenda(request: Request) -> dict | None:
 
 # %% ../../nbs/reflex/agendas.ipynb #6551ba00
 _GONE = Regex(r"how\s+(?:many|much)\s.*\b(?:did|was|were|had|came|went|got|have\s+(?:i|we)|has)\b", re.I)
-_OF_ME = Regex(r"(?:(?:do|am|have|will|must|should)\s+(?:i|we)|are\s+we|how\s+(?:many|much)|any)\s+(?=\S)", re.I)
+_OF_ME = Regex(r"(?:(?:do|am|have|will|must|should)\s+(?:i|we)|are\s+we|how\s+(?:many|much)(?=\s.*\b(?:i|we|my|our)\b)|any)\s+(?=\S)", re.I)
 
 def my_days(request: Request) -> dict | None:
     "do I work on saturday?, how many shifts do I have next week?: what stands on the days at the end of a question about oneself"

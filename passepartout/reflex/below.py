@@ -47,6 +47,8 @@ def under_a_line(request: Request, around: Surroundings) -> dict | None:
     if len(line := request.text.strip()) > 300 or not (found := _UNDER_A_LINE.fullmatch(line)): return None
     words, name, kind = found[3] or found[4], found[2] or found[5], "note" if found[1].lower() == "note" else "todo"
     file = with_fallback(lambda around: line_called(name, around), around)
+    if file is None and (bare := without_day(name, request.today))[0]:
+        file, name, words = with_fallback(lambda around: line_called(bare[0], around), around), bare[0], f"{words}{bare[1]}"
     return (decline(f"“{name}” is a line of a list in {file}, and I put things only below headings and tasks. Nothing was done. “{kind} in {file}: {words}” puts it at the end of that page.")
             if isinstance(file, str) else None)
 

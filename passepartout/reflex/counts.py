@@ -37,8 +37,8 @@ def stem(word: str) -> str:
 
 def is_of(word: str, title: tuple[str, ...]) -> bool:
     "Whether one of the words of a title is this one, or in German ends in it."
-    wanted = stem(word)
-    return any(stem(each) == wanted or len(wanted) > 4 and stem(each).endswith(wanted) for each in title)
+    wanted, one = stem(word), word.removesuffix("s")                       # donations, of which one is no donatio
+    return any(stem(each) == wanted or each.removesuffix("s") == one or len(wanted) > 4 and stem(each).endswith(wanted) for each in title)
 
 # %% ../../nbs/reflex/counts.ipynb #4abccdf2
 def has_all(words: list[str], title: str) -> bool:

@@ -155,6 +155,8 @@ _DID_IT = ("Set “", "Archived “", "Checked off “", "Scheduled “")
 # %% ../../nbs/reflex/followups.ipynb #a08680e6
 _DATED_NUMBER = Regex(r"(?:(?:and|und|then|dann)\s+)?(?:(?:the|das|die|den|der)\s+)?(?P<which>[a-zäöü]{4,8}|\d(?:st|nd|rd|th)|\d{1,2}(?=\s+(?:by|to|on|for|until|bis|auf)\s))(?P<one>\s+one)?\s+(?:(?P<joint>by|until|till|to|on|for|at|bis|auf|am)\s+)?(?P<when>\S.{1,40})", re.I)
 
+_COUNTED = frozenset("one two three four five six seven eight nine".split())
+
 def dated_of_list(request: Request, around: Surroundings) -> dict | None:
     "the first one by friday, the second to monday: the date of one of the last list; `None` where that has no such number, and for every other sentence."
     found = _DATED_NUMBER.fullmatch(request.plain) if around.earlier and len(request.text) <= 60 else None
@@ -164,7 +166,8 @@ def dated_of_list(request: Request, around: Surroundings) -> dict | None:
     if not found["one"] and (number == -1 or not joint and not day_of_its_own): return None               # last friday, the second tuesday
     try: when = found["when"] if says_only_when(found["when"], request.today) else None
     except NoSuchDate: when = found["when"]
-    if when is None or joint == "at": return None
+    hours = words_of(found["which"])[0] in _COUNTED or found["which"].isdigit() and found["when"][0].isdigit()                   # five to nine, 2 to 3 pm
+    if when is None or joint == "at" or hours: return None
     which = "the last one" if number == -1 else str(number)
     meant = f"set the deadline of {which} to {when}" if joint in ("by", "until", "till", "bis") else f"move {which} to {when}"
     proposal = understood(Request.of(meant, request.today), around)

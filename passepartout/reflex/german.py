@@ -156,7 +156,7 @@ _DAYS = (
     (r"(?:was|ist (?:et)?was) (?:ist |steht |liegt )?(?P<span>.+?) (?:in|im) (?P<what>[\w/.-]+) (?:fällig|an|los|zu tun|geplant)", "what is due {span} in {what}"),
     (r"(?:was|ist (?:et)?was) (?:ist |steht |liegt )?(?:in|im) (?P<what>[\w/.-]+) (?:fällig|an|los|zu tun|geplant)", "what is due in {what}"),
     (r"wie ?viele? (?:notizen|dateien|seiten) (?:habe? ich|haben wir|gibt es|sind es)", "how many notes do I have"),
-    (r"wie ?viele? (?P<words>(?!aufgaben\b|todos\b|termine\b|tage\b)[\w-]+) (?:habe? ich|haben wir|sind|gibt es) (?P<span>.+)", "how many {words} {span}"),
+    (r"wie ?viele? (?P<words>(?!aufgaben\b|todos\b|termine\b|tage\b)[\w-]+) (?:habe? ich|haben wir) (?P<span>.+)", "how many {words} do i have {span}"),
     (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
     (r"(?:(?:wann|was) (?:ist|habe? ich) )?(?:mein |meinen |der |den )?nächste[rns]? termin|was (?:kommt|steht|ist) als nächstes(?: an| dran)?|was als nächstes",
      "when is my next appointment"),

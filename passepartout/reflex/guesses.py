@@ -121,7 +121,7 @@ def stated(request: Request) -> str | None:
 
 # %% ../../nbs/reflex/guesses.ipynb #5ec41eb7
 _ASKS_WHICH = Regex(r"(?:which|what|who|when|where|how)\b", re.I)                      # which one is next
-_NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|(?:the\s+)?same|in\s+the\s+(?:morning|afternoon|evening)|auch|noch|bitte|erst|doch|lieber|(?:das\s+)?gleiche|dasselbe)\b\s*)+", re.I)
+_NO_TITLE = Regex(r"(?:(?:and|und|as\s+well|too|also|again|please|instead|then|(?:the\s+)?same(?:\s+(?:time|hour|place|thing|one))?|in\s+the\s+(?:morning|afternoon|evening)|auch|noch|bitte|erst|doch|lieber|(?:das\s+)?gleiche|dasselbe)\b\s*)+", re.I)
 _COMES_LATER = Regex(r"\s(?:doch|jetzt|nun|erst)\s+(?:(?:doch|erst)\s+)?(?:um|am|auf)\s", re.I)          # of what is there already
 _OF_SEVERAL = Regex(r"(?:(?:all|both|some|none)\s+of\s+(?:them|these|those)|(?:them|these|those|everything)\b|both\s+(?:on|at|to|by|for|today|tomorrow|next|this|\w+day)\b)", re.I)
 

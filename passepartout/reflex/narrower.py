@@ -72,15 +72,15 @@ def narrower(what: str, last: dict, request: Request, around: Surroundings) -> d
     if found := _PLACE.fullmatch(what):
         if (path := place_named(found[1].strip(' "“”'), around) or only_place_with(found[1], around)) is None: return decline(f"No folder and no file is called “{found[1].strip()}”, so that list is as it was. For those with a word: only the ones with {found[1].strip()}")
         return _in_place(path, tool, args)
-    found = _WORDS.fullmatch(what) or _NOUN.fullmatch(what)
-    words = query_of(found[1]) if found else ""
-    if not words or re.search(r"\b\w+:", words) or found.re is _NOUN and not mentioned(words, around): return None
+    said, noun = _WORDS.fullmatch(what), _NOUN.fullmatch(what)
+    words = query_of((said or noun)[1]) if said or noun else ""
+    if not words or re.search(r"\b\w+:", words) or not said and not mentioned(words, around): return None
     if tool == "org-agenda" and args.get("view") in ("open", "overdue") and "group" not in args:
         view = "projects" if args["view"] == "open" else "overdue"
         return tool_call("org-agenda", f"You asked for those of what is called “{words}”", view=view, group=words, folder=args.get("folder"))
     return with_filter(search, words, f"about {words}") if search else decline(_NOT_THIS_LIST)
 
-_NOUN = re.compile(r"(?:(?:the|those|die)\s+)?(?!(?:me|you|him|her|us|them|it|this|that|now|then|because|one|a|an|if|when|once|today)\b)(\w[\w-]{2,30}(?:\s[\w-]{2,20})?)(?:\s+(?:ones|tasks|notes|things))?", re.I)
+_NOUN = Regex(r"(?:(?:the|those|die)\s+)?(?!(?:me|you|him|her|us|them|it|this|that|now|then|because|one|a|an|if|when|once|today)\b)(\w[\w-]{2,30}(?:\s[\w-]{2,20})?)(?:\s+(?:ones|tasks|notes|things))?", re.I)
 
 def only_place_with(words: str, around: Surroundings) -> str | None:
     "The one file whose name has all of these words: *anger* for `am-anger-12.md`; `None` without one, and with several."

@@ -24,7 +24,7 @@ from .whens import split_when
 from .sentences import translated, understood
 
 # %% ../../nbs/reflex/oncemore.ipynb #c3f82d3a
-_SAME = Regex(r"(?:(?:and|then|und|dann)\s+)?(?:(?:the\s+|do\s+the\s+|das\s+)?same(?:\s+(?:thing|one|again|reminder|task|appointment|too))?|another(?:\s+(?:one|reminder|time))?|again|(?:one|once)\s+more|dasselbe|das\s+gleiche|(?:noch\s?mal|noch\s+einmal|noch\s+eine?[rsn]?))[\s,:]+(?:(?:again|please|bitte|auch|but|aber|nochmal)\s+)?(?P<rest>\S.{0,80})", re.I)
+_SAME = Regex(r"(?:(?:and|then|und|dann)\s+)?(?:(?:the\s+|do\s+the\s+|das\s+)?same(?:\s+(?:thing|time|hour|one|again|reminder|task|appointment|too))?|another(?:\s+(?:one|reminder|time))?|again|(?:one|once)\s+more|dasselbe|das\s+gleiche|(?:noch\s?mal|noch\s+einmal|noch\s+eine?[rsn]?))[\s,:]+(?:(?:again|please|bitte|auch|but|aber|nochmal)\s+)?(?P<rest>\S.{0,80})", re.I)
 _FOR = Regex(r"(?:for|with|to|of|für|mit|bei)\s+(?P<who>\S.{0,60})", re.I)
 
 def other_part(request: Request) -> tuple[str, str] | None:
@@ -51,6 +51,7 @@ def meant_before(around: Surroundings, today: date) -> str:
 def said_once_more(request: Request, around: Surroundings) -> str | dict | None:
     "The last sentence with what is not the same in it, or what is to be said first; `None` for a sentence that is no *same*."
     if not around.earlier or (parts := other_part(request)) is None: return None
+    while len(around.earlier) > 1 and around.earlier[-1][1].startswith(_ASKED_BACK): around = replace(around, earlier=around.earlier[:-1])
     (who, when), told = parts, around.earlier[-1][1].lstrip()
     if not told.startswith((*CHANGED, *_SHOWN_AS_DONE)): return decline(_SAME_AS_WHAT) if request.words[0] in _SAYS_SAME else None
     asked = meant_before(around, request.today).strip().rstrip(".!")
@@ -65,6 +66,7 @@ def said_once_more(request: Request, around: Surroundings) -> str | dict | None:
 _SHOWN_AS_DONE = ("Checked off “", "Unchecked “")
 _SAYS_SAME = frozenset("same the and do dasselbe das".split())
 _SAME_AS_WHAT = "I don't know what “the same” stands for: it has to follow a task that was put down, or a change. Nothing was done. Please say the whole of it."
+_ASKED_BACK = ("I don't know what “the same” stands for", "In the place of which word shall “", "That repeats. Shall it come once more")
 _IN_WHOSE_PLACE = "In the place of which word shall “{}” stand? Nothing was done. Please say the whole of it once more."
 
 # %% ../../nbs/reflex/oncemore.ipynb #2606c407
@@ -94,6 +96,8 @@ def of_somebody_else(asked: str, who: str, today: date) -> str | None:
 _NO_NAME = frozenset((*WEEKDAY, *NAMED, *(month.lower() for month in MONTHS), *(month.lower()[:3] for month in MONTHS), "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "uhr"))
 
 # %% ../../nbs/reflex/oncemore.ipynb #bf2762e3
+_SECOND_ONE = Regex(r"For (?:a second|another) one: (todo [^\n]{1,300})\Z")
+
 def once_more(request: Request, around: Surroundings) -> dict | None:
     "same at 18, same for Leo: the last sentence again with another hour, another person or another target; `None` for every other sentence."
     again = said_once_more(request, around)
@@ -101,6 +105,8 @@ def once_more(request: Request, around: Surroundings) -> dict | None:
     who, before = other_part(request)[0], replace(around, earlier=around.earlier[:-1])
     read = Request.of(again, request.today)
     proposal = understood(read, before) or translated(read, before)
+    second = _SECOND_ONE.search(str(proposal["payload"].get("text", ""))) if proposal else None
+    if second: proposal = understood(Request.of(second[1], request.today), before)
     if proposal is None: return decline(_SAME_AS_WHAT)
     if who and proposal["payload"].get("tool") == "org-capture": return decline(f"Did you mean “{again}”? Say “yes”, and I'll do it.")
     return proposal

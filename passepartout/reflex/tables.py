@@ -176,12 +176,14 @@ def sums(named: dict[str, str], place: str | None, around: Surroundings) -> dict
     return lines_told(lines, f"sum of {named['what']}")
 
 # %% ../../nbs/reflex/tables.ipynb #fbe139b7
-def amount_of(named: dict[str, str], place: str | None, around: Surroundings, keep: Callable[[tuple[str, ...]], bool | None] = lambda cells: True) -> dict | None:
-    "The amounts in the rows that name somebody or something, and these rows; of those with a date, the ones to `keep`."
+def amount_of(named: dict[str, str], place: str | None, around: Surroundings, keep: Callable[[tuple[str, ...]], bool | None] = lambda cells: True,
+              also: tuple[str, ...] = ()) -> dict | None:
+    "The amounts in the rows that name somebody or something, and these rows; of those with a date, the ones to `keep`. Where no column is one of amounts, one that is called like one of `also`."
     who, lines = fold(named["who"]).split(), []
     if who[0] in ("i", "we", "you", "it", "they", "he", "she", "ich", "wir"): return None
     for table in tables_with(" ".join(who), place, around):
-        if (at := amounts(table)) is None: continue
+        named_so = next((at for at, head in enumerate(table.heads) if head.strip() in also), None)
+        if (at := amounts(table) if named_so is None else named_so) is None: continue
         only, beside = rows_naming(table, who, at)
         found, beside = (only, beside) if only else (beside, [])
         undated = [row for row in found if keep(row[1]) is None]
