@@ -245,9 +245,7 @@ def prints_earlier(argv: Sequence[str]) -> bool:
 _ANSWERS = Regex(r"-[A-Za-z0-9]{0,20}[SG].*|--pickaxe-.*", re.S)
 _LINES = Regex(r"(?:-L)?(?:[\d+-]{1,12}(?:,[\d+-]{0,12})?|,[\d+-]{1,12})(?::[^:]{1,1000})?")
 _CHOOSES, _HOW_MANY = frozenset("cat tac sort uniq head tail".split()), Regex(r"-n?\d{1,9}|-n|\d{1,9}|--lines=\d{1,9}|-[qru]")
-_COUNTED = Regex(r"-[lw]{1,2}|--lines|--words")
-_FROM_THE_TOP = frozenset("cat head uniq".split())
-_NARROW = Regex(r"-[A-Za-z]{0,20}U[012]|--unified=[012]")
+_COUNTED, _NARROW = Regex(r"-[lw]{1,2}|--lines|--words"), Regex(r"-[A-Za-z]{0,20}U[012]|--unified=[012]")
 
 def prints_text(words: Sequence[str]) -> bool:
     "Does git with these `words` (the subcommand first) print lines of files, as they are or were?"
@@ -275,19 +273,16 @@ def handed_on(script: Script) -> str | None:
 
 def _in_parts(words: Sequence[str]) -> bool:
     "Does git with these `words` print lines without those that stand above them in the file?"
-    lines = [word.removeprefix("-L") or after for word, after in zip(words, [*words[1:], ""]) if word.startswith("-L")]
-    narrow = any(_NARROW.fullmatch(word) or word in ("-U", "--unified") and after in ("0", "1", "2") for word, after in zip(words, [*words[1:], ""]))
-    return narrow or any(word.partition(",")[0].lstrip("+") not in ("", "0", "1") for word in lines)
+    return any(_NARROW.fullmatch(word) or word in ("-U", "--unified") and after in ("0", "1", "2")
+               or word[:2] == "-L" and (word[2:] or after).partition(",")[0].lstrip("+") not in ("", "0", "1") for word, after in zip(words, [*words[1:], ""]))
 
 def _keeps_the_top(command: Simple) -> bool:
     "Does a command only choose among whole lines, and leave out none that stands above one that it shows?"
-    words = unwrapped(command).argv
-    return _chooses(command) and (words[0].rpartition("/")[2] == "wc" or words[0].rpartition("/")[2] in _FROM_THE_TOP and not {"-u", "-r"} & set(words))
+    return _chooses(command) and (words := unwrapped(command).argv)[0].rpartition("/")[2] in ("cat", "head", "uniq", "wc") and {"-u", "-r"}.isdisjoint(words)
 
 def _chooses(command: Simple) -> bool:
     "Does a command only choose among whole lines, or say how many lines or words there are?"
-    words = unwrapped(command).argv
-    name = words[0].rpartition("/")[2] if words else ""
+    name = (words := unwrapped(command).argv or ("",))[0].rpartition("/")[2]
     return name in _CHOOSES and all(map(_HOW_MANY.fullmatch, words[1:])) or name == "wc" and len(words) > 1 and all(map(_COUNTED.fullmatch, words[1:]))
 
 # %% ../../nbs/shell/past.ipynb #ced256dd
