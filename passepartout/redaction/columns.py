@@ -112,11 +112,12 @@ def find_below(raw: bytes) -> list[SecretFinding]:
     "The passwords in sections and lists that are called so."
     found, at, search = [], 0, linear(section_heads()).search
     while at <= len(raw) and (hit := search(raw, at)) is not None:
-        at, pin = hit.end() + 1, _PINS.match(hit[0]) is not None
+        at, pin, titled, begun = hit.end() + 1, _PINS.match(hit[0]) is not None, hit[0].strip()[:1] in (b"*", b"#"), False
         for _ in range(_MOST_LINES):
             stop = raw.find(b"\n", at)
             line = raw[at:stop if stop >= 0 else len(raw)]
-            if at >= len(raw) or _ENDS.match(line) or len(line) > _WIDEST or not _belongs(line, hit[0]): break
+            if at >= len(raw) or _ENDS.match(line) or len(line) > _WIDEST or not _belongs(line, hit[0]) or begun and not titled and not line.strip(): break
+            begun = begun or line.strip() != b""
             row = None if line.lstrip()[:1] == b":" else _ROW.fullmatch(line.decode("latin-1"))
             if row and _below(_told(row[1]), pin): found.append(SecretFinding(at + row.start(1), at + row.end(1), "password"))
             at += len(line) + 1
