@@ -988,6 +988,20 @@ def test_passwords_below_a_heading_that_says_so(text, secret):
 
 
 @pytest.mark.parametrize("text", ["* TODO Change the password\nSCHEDULED: <2026-11-20 Fri>\n:PROPERTIES:\n:ID: 5f0b6c1e-8a39-4a0e-9d0c-2f6d8f0f3c11\n:CREATED: [2026-11-01]\n:END:\nWith KeePassXC, before 2026-12-01.\n- where: safe.org\n- who: Ana\n", "# Passwords\nTwelve signs at least, and no birthdays.\n- length: 16\n- kept in: Bitwarden\n- site: https://example.org/a1\n",
-    "- username\n- password\n- address2x\n- phone1\n", "fields:\n  - user1\n  - password\n  - street2\n", "* Pins\n- GND: 4\n- MISO: 12\n", "* PIN\nCall the bank: 0341-998877\n", "* Passwords\n* Bees 2026b\nhive-A1\n", "Password\nhive-A1\n", "* The pass\nheight 2100m\n"])
+    "- username\n- password\n- address2x\n- phone1\n", "fields:\n  - user1\n  - password\n  - street2\n", "* Pins\n- GND: 4\n- MISO: 12\n", "* PIN\nCall the bank: 0341-998877\n", "* Passwords\n* Bees 2026b\nhive-A1\n", "Password\nhive-A1\n", "passwords:\nsee the safe\n\ncommit 06332ac4d1f0b8e2a7c95d3f6b1e8a4c7d2f9b05\nhive A1b2c3d4\n", "* The pass\nheight 2100m\n"])
 def test_headings_and_lists_below_which_no_password_stands_raise_no_alarm(text):
     assert not Scanner().find(text), Scanner().redact(text)
+
+
+BODY = [base64.b64encode(hashlib.sha512(f"row {n}".encode()).digest()).decode()[:64] for n in range(16)]
+MARGINS = {"a change": "diff --git a/k.org b/k.org\n@@ -1,6 +1,6 @@\n * Key\n -----BEGIN PRIVATE KEY-----\n" + "".join(f"-{row}\n" for row in BODY[:8]) + "".join(f"+{row}\n" for row in BODY[8:]) + " -----END PRIVATE KEY-----\n",
+           "a change of a password": "@@ -2,3 +2,3 @@\n password:\n \n-  {0}old\n+  {0}new\n", "commits": "".join(f"^bb236cf (Ana Li 2026-12-01 03:45:29 +0000 {n:2}) {row}\n" for n, row in enumerate(("-----BEGIN PRIVATE KEY-----", *BODY, "-----END PRIVATE KEY-----"), 1)),
+           "commits and a file": "52fb3652 a/b.org (Ana 2026-12-01 03:45:29 +0000 1) password:\n52fb3652 a/b.org (Ana 2026-12-01 03:45:29 +0000 2)   {0}\n", "words": "@@ -1 +1 @@\n-----BEGIN PRIVATE KEY-----\n" + "".join(f"[-{old}-]{{+{new}+}}\n" for old, new in zip(BODY[:8], BODY[8:])) + "-----END PRIVATE KEY-----\n",
+           "a mail": "Ana wrote:\n> -----BEGIN PRIVATE KEY-----\n" + "".join(f"> {row}\n" for row in BODY) + "> -----END PRIVATE KEY-----\n", "a mail about a password": "Ana wrote:\n> > the password:\n> >   {0}\n"}
+
+
+@pytest.mark.parametrize("way", MARGINS)
+def test_no_margin_hides_a_key_of_several_lines(way):
+    text = MARGINS[way].replace("{0}", "correct-Horse9!")
+    said = Scanner().redact(text)
+    assert "Horse9" not in said and not any(row[:24] in said or row[-24:] in said for row in BODY), said

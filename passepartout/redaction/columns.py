@@ -111,18 +111,19 @@ def _table(raw: bytes, begin: int, end: int, most: int) -> tuple[list[SecretFind
 
 # %% ../../nbs/redaction/04bba_columns.ipynb #45c41acd
 _ROW = Regex(r"[ \t>]*(?:(?:[-+*]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:[^\s:|=][^:|=\t\n]{0,40}?(?:[ \t]*::|:|[ \t]*=|[ \t]+(?:-|/|\xe2\x80[\x93\x94])|\t)[ \t]+|[^\s:|=*#]{2,30}[ \t]+)?[`~=*]?([^\s`~]{4,100}?)[`~=*]?[ \t\r]*")
-_ENDS, _MOST_LINES, _PINS = Regex(rb"(?:\*{1,9}|#{1,6})[ \t]"), 60, Regex(rb"(?i).*\bpins?[ \t\r]*:?[ \t\r]*$", re.S)
+_ENDS, _PINS = Regex(rb"(?:\*{1,9}|#{1,6})[ \t]"), Regex(rb"(?i).*\bpins?[ \t\r]*:?[ \t\r]*$", re.S)
 
 def find_below(raw: bytes) -> list[SecretFinding]:
     "The passwords in sections and lists that are called so. `TooMuch` when there are too many lines to look at."
     found, at, left, search = [], 0, _MOST, linear(section_heads()).search
     while at <= len(raw) and (hit := search(raw, at)) is not None:
-        at, pin = hit.end() + 1, _PINS.match(hit[0]) is not None
-        for _ in range(_MOST_LINES if not _ENDS.match(hit[0]) else _MOST + 1):
+        at, pin, titled, begun = hit.end() + 1, _PINS.match(hit[0]) is not None, hit[0].strip()[:1] in (b"*", b"#"), False
+        while True:
             if (left := left - 1) < 0 or len(found) > _MOST // 10: raise TooMuch(_TOO_MUCH)
             stop = raw.find(b"\n", at)
             line = raw[at:stop if stop >= 0 else len(raw)]
-            if at >= len(raw) or _ENDS.match(line) or len(line) > _WIDEST or not _belongs(line, hit[0]): break
+            if at >= len(raw) or _ENDS.match(line) or len(line) > _WIDEST or not _belongs(line, hit[0]) or begun and not titled and not line.strip(): break
+            begun = begun or line.strip() != b""
             row = None if line.lstrip()[:1] == b":" else _ROW.fullmatch(line.decode("latin-1"))
             if row and _below(_told(row[1]), pin): found.append(SecretFinding(at + row.start(1), at + row.end(1), "password"))
             at += len(line) + 1

@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from ..conditions import PassepartoutError
-from .disguises import LEADS, OFFSET, escaped_values, folded, in_dumps, plainly, without_colours
+from .disguises import LEADS, OFFSET, escaped_values, folded, in_dumps, plainly, without_colours, without_margins
 from .knownvalues import KnownSecrets, Secret
 from ..lazy import Regex
 from .patterns import SecretFinding, TooMuch, linear
@@ -69,6 +69,8 @@ class Finder:
             from passepartout.redaction.shaped import find_shaped             # with the first text, not with every start
             found += find_shaped(raw)
         if _ESC in raw and b"\x1b[" in raw: found += self._coloured(raw, shaped)
+        for plain, places in without_margins(raw):
+            found += [SecretFinding(places[f.start], places[f.end - 1] + 1, f.name, f.known) for f in (*self.known.find(plain), *(find_shaped(plain) if shaped else ()))]
         return _in_order(found) if len(found) > 1 else found
 
     def _rewritten(self, raw: bytes) -> list[SecretFinding]:

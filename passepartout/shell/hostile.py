@@ -206,6 +206,21 @@ def _sends(text: str, known: Mapping[str, str | None]) -> str:
             if name in _SENDING or name == "openssl" and rest[:1] == ["s_client"] or _INTERPRETER.fullmatch(name) and any(map(_CODE_SENDS.search, rest)): return name
     return ""
 
+# %% ../../nbs/shell/hostile.ipynb #d152799b
+_HANDS_OUT = Regex(r"gpg2? .{0,200}--export-secret|(?:go)?pass (?:show |-c )?\S|secret-tool (?:lookup|search)|security (?:find-\w{1,20}-password|dump-keychain|export)|gh auth token|aws configure (?:get|export-credentials)|gcloud auth print-"
+                   r"|az account get-access-token|kubectl (?:.{0,80} )?get secrets?\b|op (?:read|item get)|bw (?:get|export)|vault (?:read|kv get)|git credential(?:-\w{1,20})? (?:fill|get)|keepassxc-cli (?:show|export)|lpass show|heroku auth:token"
+                   r"|nmcli .{0,80}(?:-s\b|--show-secrets)|docker-credential-\S{1,40} get", re.S)
+_SIGNS_OF_THAT = "secret pass credential token keychain vault lpass aws op bw".split()
+
+def _handed_to(text: str, known: Mapping[str, str | None]) -> tuple[str, str] | None:
+    "(program that hands out keys, another one that sends) in a line."
+    commands = [words for words in commands_within(text, known) if words]
+    gives = [at for at, words in enumerate(commands) if _HANDS_OUT.match(" ".join([words[0].rpartition("/")[2], *words[1:]])[:400])]
+    for at, words in enumerate(commands):
+        sends = next((name for name, rest in _programs(words) if name in _SENDING and name != "git" or name == "openssl" and rest[:1] == ["s_client"]), "bash" if any(map(_PLACE.search, words)) else "")
+        if sends and (other := next((each for each in gives if each != at), None)) is not None: return commands[other][0].rpartition("/")[2], sends
+    return None
+
 # %% ../../nbs/shell/hostile.ipynb #981861fd
 _SHELLS = "sh python perl ruby node php lua tclsh read".split()
 _LINES_OUT = "nc socat telnet rcat rustcat pwncat powercat ztcp sbd openssl /dev/tcp/ /dev/udp/".split()
@@ -221,10 +236,12 @@ def hostile_line(text: str, known: Mapping[str, str | None]) -> tuple[int, str] 
 def _hostile_line(text: str, known: Mapping[str, str | None]) -> tuple[int, str] | None:
     plain = text.lower().translate(_WITHOUT_SIGNS)
     strange = ("$" in text and "=" in text or _has(plain, _LINES_OUT)) and _has(plain, _SHELLS)
-    if not strange and not _may_multiply(text) and not _may_name(text): return None
+    giving = _has(text, _SIGNS_OF_THAT)
+    if not strange and not giving and not _may_multiply(text) and not _may_name(text): return None
     spend(len(text))
     if _may_multiply(text) and _multiplies(text): return DENY, _MULTIPLIES
     if strange and _shell_for_strangers(text, known): return DENY, _GIVES_SHELL
+    if giving and (found := _handed_to(text, known)): return CONFIRM, f"{shown(found[0])} hands out keys, and {shown(found[1])} sends things to other machines."
     if (key := key_named(text)) and (name := _sends(text, known)):
         return CONFIRM, f"It names {shown(key)}, a file of keys, beside {shown(name)}, which sends things to other machines."
     return None

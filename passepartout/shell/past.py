@@ -245,7 +245,7 @@ def prints_earlier(argv: Sequence[str]) -> bool:
 _ANSWERS = Regex(r"-[A-Za-z0-9]{0,20}[SG].*|--pickaxe-.*", re.S)
 _LINES = Regex(r"(?:-L)?(?:[\d+-]{1,12}(?:,[\d+-]{0,12})?|,[\d+-]{1,12})(?::[^:]{1,1000})?")
 _CHOOSES, _HOW_MANY = frozenset("cat tac sort uniq head tail".split()), Regex(r"-n?\d{1,9}|-n|\d{1,9}|--lines=\d{1,9}|-[qru]")
-_COUNTED = Regex(r"-[lw]{1,2}|--lines|--words")
+_COUNTED, _NARROW = Regex(r"-[lw]{1,2}|--lines|--words"), Regex(r"-[A-Za-z]{0,20}U[012]|--unified=[012]")
 
 def prints_text(words: Sequence[str]) -> bool:
     "Does git with these `words` (the subcommand first) print lines of files, as they are or were?"
@@ -261,19 +261,28 @@ def answers(words: Sequence[str]) -> bool:
 
 def handed_on(script: Script) -> str | None:
     "Why a script in which git hands on what files hold, or answers questions about it, is asked about; `None` when it does neither."
-    direct = [command for _, pipeline in script.items for at, command in enumerate(pipeline.commands) if all(map(_chooses, pipeline.commands[at + 1:]))]
+    whole = [command for _, pipeline in script.items for at, command in enumerate(pipeline.commands) if all(map(_keeps_the_top, pipeline.commands[at + 1:]))]
     for command in script.commands():
         inner = unwrapped(command)
         if not inner.argv or inner.argv[0].rpartition("/")[2] != "git": continue
         words = _parted(inner.argv, "")[1]
         if answers(words): return f"git {words[0]} tells where something stands, and keys are not taken out of what it looks through; grep -rn and rg need no question."
-        if prints_text(words) and not any(command is each for each in direct): return "git hands what files hold on to another program, and no key is taken out of it before."
+        if prints_text(words) and not any(command is each for each in whole): return "git hands what files hold on to another program, and no key is taken out of it before."
+        if prints_text(words) and _in_parts(words): return "git shows a part of what files hold, and from its middle on a key looks like nothing."
     return None
+
+def _in_parts(words: Sequence[str]) -> bool:
+    "Does git with these `words` print lines without those that stand above them in the file?"
+    return any(_NARROW.fullmatch(word) or word in ("-U", "--unified") and after in ("0", "1", "2")
+               or word[:2] == "-L" and (word[2:] or after).partition(",")[0].lstrip("+") not in ("", "0", "1") for word, after in zip(words, [*words[1:], ""]))
+
+def _keeps_the_top(command: Simple) -> bool:
+    "Does a command only choose among whole lines, and leave out none that stands above one that it shows?"
+    return _chooses(command) and (words := unwrapped(command).argv)[0].rpartition("/")[2] in ("cat", "head", "uniq", "wc") and {"-u", "-r"}.isdisjoint(words)
 
 def _chooses(command: Simple) -> bool:
     "Does a command only choose among whole lines, or say how many lines or words there are?"
-    words = unwrapped(command).argv
-    name = words[0].rpartition("/")[2] if words else ""
+    name = (words := unwrapped(command).argv or ("",))[0].rpartition("/")[2]
     return name in _CHOOSES and all(map(_HOW_MANY.fullmatch, words[1:])) or name == "wc" and len(words) > 1 and all(map(_COUNTED.fullmatch, words[1:]))
 
 # %% ../../nbs/shell/past.ipynb #ced256dd
