@@ -600,7 +600,7 @@ def test_the_one_look_hides_nothing_that_a_room_would_find(parts, between):
         assert looked(find_shaped, part) == looked(lambda text: find_plain(text) + find_coded(text), part)
 
 
-ONLY_ONE = {"AKIA4ZC2QK7MWLJ": form_heads(), "wifi pin: 47-11-2": candidate_heads(), "'hunter2x' == password": COMPARISON_HEADS, "3f9c2b7a1d8e4f60": nearby_heads(), "the password was him": companion_heads(), "machine h login x": login_heads(), "b,passwort": column_heads(), "# wifi pw": section_heads(), "Pz4/" * 10: "[A-Za-z0-9+/]{40}"}
+ONLY_ONE = {"AKIA4ZC2QK7MWLJ": form_heads(), "wifi pin: 47-11-2": candidate_heads(), "'hunter2x' == password": COMPARISON_HEADS, "3f9c2b7a1d8e4f60": nearby_heads(), "the password was him": companion_heads(), "machine h login x": login_heads(), "b,passwort": column_heads(), "# wifi pw\n": section_heads(), "Pz4/" * 10: "[A-Za-z0-9+/]{40}"}
 
 
 @pytest.mark.parametrize("text", ONLY_ONE)
