@@ -116,8 +116,8 @@ def read_file(start: int, lines: int, context: ToolContext, private: Sequence[st
     if start > total:
         nothing = f"{file.display} has {total} lines; there is no line {start}." if total else f"{file.display} is empty."
         return ToolResult(nothing, [], notes_label([file.display], False))
-    count = min(max(1, lines), MOST_LINES, total - start + 1)
-    clear = secretless_lines(every[:total], start - 1, start - 1 + count)
+    count = min(max(1, lines), MOST_LINES)
+    clear = secretless_lines(every[:total], start - 1, min(total, start - 1 + count))
     shown = cut_lines([*every[:start - 1], *clear], start, count, column)
     last, outline = start + len(shown) - 1, parse_note(text, as_note(file.display), default=states)
     nodes = headings_in(outline, start, last)
