@@ -173,6 +173,7 @@ def _multiplies(text: str) -> bool:
 # %% ../../nbs/shell/hostile.ipynb #d2cf1379
 _HOMES = frozenset(".ssh .gnupg .aws .kube .password-store .azure keyrings .mozilla .thunderbird .electrum .bitcoin".split())
 _SHOWN = frozenset("known_hosts config authorized_keys".split())
+_LOGGED_IN = frozenset((".kube/config", ".docker/config.json", "gh/hosts.yml", "gcloud/credentials.db", "rclone/rclone.conf", "pip/pip.conf"))      # by which a program is logged in
 _USES = Regex(r"-[iE]|-{0,2}(?:\w{1,20}-){0,3}(?:key|cert|certificate|ca|cacert|cafile|capath|identity|kubeconfig|netrc|psk)(?:-?(?:file|path))?|.*[Ii]dentity[Ff]ile=?", re.S | re.I)
 _APART = Regex(r"[\s;|&()<>'\"`=,:@\[\]{}$]+")
 
@@ -180,9 +181,10 @@ def _holds_keys(word: str) -> bool:
     "Whether a word is the name of a file of keys: with a folder in front, or with a dot in it."
     parts = [part for part in word.split("/") if part]
     if not parts or parts[-1].endswith(".pub") or "/" not in word and "." not in word and not word.startswith("id_"): return False
+    if "/".join(parts[-2:]) in _LOGGED_IN: return True
     return holds_keys(parts[-1]) or holds_keys(parts[-1].lstrip(".")) or parts[-1] not in _SHOWN and not _HOMES.isdisjoint(parts)
 
-def _may_name(text: str) -> bool: return may_name_keys(text) or _has(text, _HOMES)
+def _may_name(text: str) -> bool: return may_name_keys(text) or _has(text, _HOMES) or _has(text, _LOGGED_IN)
 
 def key_named(text: str) -> str:
     "The first name of a file of keys in a text, that is not only used to say who one is; empty when there is none."
