@@ -369,6 +369,7 @@ def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 LISTED = [{"name": "go", "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}]
 if kind == "long-list":
     LISTED += [{"name": f"t{n}", "description": "d" * 400, "inputSchema": {"type": "object", "properties": {f"a{k}": {"type": "string", "enum": [f"{c:02}" + "y" * 38 for c in range(24)]} for k in range(40)}}} for n in range(99)]
+if kind == "odd-list": LISTED += [{"name": "no-type", "inputSchema": {}}, {"name": "no-schema"}, {"inputSchema": {"type": "object"}}, {"name": 7, "inputSchema": {"type": "object"}}, 7, {"name": "text", "inputSchema": {"type": "string"}}]
 if kind == "pattern": LISTED[0]["outputSchema"] = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}}
 FLOODS = {"requests": {"jsonrpc": "2.0", "id": 4711, "method": "roots/list"}, "news": {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}}
 for line in sys.stdin:
@@ -425,6 +426,14 @@ def test_one_that_tells_news_without_end_leaves_nothing_on_the_screen(tmp_path):
         asyncio.run(main())""")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.stdout.strip(), done.stderr) == ("True []", "")
+
+
+async def test_an_odd_tool_in_a_list_takes_only_itself_out(tmp_path):
+    hostile(tmp_path, "odd-list")
+    agent, _, prompts = await asked_of(tmp_path, answer("Nothing."))
+    assert {tool.name for tool in agent.tools if tool.foreign} == {"raw.go", "raw.no-type"}
+    assert [line for line in agent.log.lines() if "5 of the tools of raw are left out" in line]
+    await agent.close()
 
 
 async def test_no_expression_of_a_server_is_tried_on_its_own_answer(tmp_path):

@@ -105,6 +105,14 @@ async def http_streams(server: ToolServer) -> AsyncIterator[tuple[Any, Any]]:
     async with httpx2.AsyncClient(transport=Careful(), headers=headers, timeout=httpx2.Timeout(30, read=300), trust_env=False) as client:
         async with streamable_http_client(server.url, http_client=client) as streams: yield streams
 
+# %% ../../nbs/toolbelt/12gc_serverlink.ipynb #2d87a78a
+def _as_listed(tool: Any) -> dict[str, Any] | None:
+    "Name, description and schema of a tool as a server lists it; `None` when there is no name, or no schema of an object."
+    if not isinstance(tool, dict) or not isinstance(name := tool.get("name"), str) or not isinstance(schema := tool.get("inputSchema"), dict): return None
+    if schema.get("type", "object") != "object": return None
+    told = {"description": said} if isinstance(said := tool.get("description"), str) else {}
+    return {"name": name, **told, "inputSchema": {**schema, "type": "object"}}
+
 # %% ../../nbs/toolbelt/12gc_serverlink.ipynb #d6054890
 _MOST_ASKED = 100
 
@@ -113,7 +121,7 @@ async def few_requests(streams: tuple[Any, Any], link: Any) -> AsyncIterator[tup
     "The two streams of a server, without its news, and at an end when it asks too much of us."
     import anyio
     from mcp.shared.message import SessionMessage
-    from mcp_types import JSONRPCNotification, JSONRPCRequest
+    from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
     (heard, out), (into, passed), asked, begun = streams, anyio.create_memory_object_stream(0), 0, time.monotonic()
     async def sift() -> None:
         nonlocal asked
@@ -122,6 +130,9 @@ async def few_requests(streams: tuple[Any, Any], link: Any) -> AsyncIterator[tup
                 message = each.message if isinstance(each, SessionMessage) else None
                 if isinstance(message, JSONRPCNotification): continue
                 asked += isinstance(message, JSONRPCRequest)
+                if isinstance(message, JSONRPCResponse) and isinstance(tools := message.result.get("tools"), list):
+                    message.result["tools"] = kept = [plain for plain in map(_as_listed, tools) if plain is not None]
+                    link.odd += len(tools) - len(kept)
                 if asked > _MOST_ASKED + time.monotonic() - begun:
                     link.aside.append(f"(it asked something of us {asked} times, and was given up on)")
                     break
@@ -148,6 +159,7 @@ class KnownServer:
         self.client: Any = None
         self.gone: Any = None                            # set when the server ended it
         self.running: Any = None                         # the future of `run`
+        self.odd = 0                                     # how many of the tools that it listed have not the form of one
         self.failed = False                              # it was not there when it was last tried, and nobody waits for it again
         self.answered = threading.Event()                # it is there, or it is known that it is not
 
@@ -177,7 +189,7 @@ class Link(KnownServer):
 
     async def run(self, seconds: float) -> None:
         "Be connected until cancelled, or until the server ends it."
-        self.gone = asyncio.Event()
+        self.gone, self.odd = asyncio.Event(), 0
         self.aside.clear()
         try:
             async with contextlib.AsyncExitStack() as stack:
@@ -306,6 +318,7 @@ class ToolServers(Connecting):
         before, had = self.taken.get(link.server.name, (self, {}))
         if (listed := link.listed) is before: return
         if listed is None: self.log(f"SERVERS: {link.server.name} is not there. {link.problem}")
+        elif link.odd: self.log(f"SERVERS: {link.odd} of the tools of {link.server.name} are left out. They have no name, or no schema of an object.")
         made = made_of(link, listed or (), self._call, self.log)
         for name in had.keys() - made.keys(): tools.unregister(name)
         for name, tool in made.items():
