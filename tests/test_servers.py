@@ -436,6 +436,14 @@ async def test_an_odd_tool_in_a_list_takes_only_itself_out(tmp_path):
     await agent.close()
 
 
+def test_what_has_too_many_arguments_is_refused_before_they_are_looked_at(monkeypatch):
+    from passepartout.toolbelt import servertools
+    looked = []
+    monkeypatch.setattr(servertools, "argument_of", lambda *given: looked.append(given))
+    with pytest.raises(servertools.ToolError, match="1,000 arguments"): servertools.arguments_of({"properties": {f"a{n}": {} for n in range(1_000)}})
+    assert not looked
+
+
 async def test_no_expression_of_a_server_is_tried_on_its_own_answer(tmp_path):
     "It would hold up everything in this process, since nobody can interrupt it."
     hostile(tmp_path, "pattern")
