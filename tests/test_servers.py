@@ -407,6 +407,8 @@ def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 LISTED = [{"name": "go", "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}]
 if kind == "long-list":
     LISTED += [{"name": f"t{n}", "description": "d" * 400, "inputSchema": {"type": "object", "properties": {f"a{k}": {"type": "string", "enum": [f"{c:02}" + "y" * 38 for c in range(24)]} for k in range(40)}}} for n in range(99)]
+if kind == "odd-list": LISTED += [{"name": "no-type", "inputSchema": {}}, {"name": "no-schema"}, {"inputSchema": {"type": "object"}}, {"name": 7, "inputSchema": {"type": "object"}}, 7, {"name": "text", "inputSchema": {"type": "string"}}]
+if kind == "pattern": LISTED[0]["outputSchema"] = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}}
 FLOODS = {"requests": {"jsonrpc": "2.0", "id": 4711, "method": "roots/list"}, "news": {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}}
 for line in sys.stdin:
     asked = json.loads(line)
@@ -417,6 +419,7 @@ for line in sys.stdin:
     elif kind in FLOODS:
         many = (json.dumps(FLOODS[kind]) + "\\n") * 1000
         while True: sys.stdout.write(many); sys.stdout.flush()
+    elif kind == "pattern": say(id=asked["id"], result={"content": [{"type": "text", "text": "fine"}], "structuredContent": {"s": "a" * 27 + "!"}})
     elif kind == "error": say(id=asked["id"], error={"code": -32603, "message": "the database is locked"})
     elif kind == "no-such": say(id=asked["id"], error={"code": -32602, "message": "x is to be a number"})
     else: say(id=asked["id"], result={"content": [{"type": "text", "text": "fine"}]})
@@ -461,6 +464,32 @@ def test_one_that_tells_news_without_end_leaves_nothing_on_the_screen(tmp_path):
         asyncio.run(main())""")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.stdout.strip(), done.stderr) == ("True []", "")
+
+
+async def test_an_odd_tool_in_a_list_takes_only_itself_out(tmp_path):
+    hostile(tmp_path, "odd-list")
+    agent, _, prompts = await asked_of(tmp_path, answer("Nothing."))
+    assert {tool.name for tool in agent.tools if tool.foreign} == {"raw.go", "raw.no-type"}
+    assert [line for line in agent.log.lines() if "5 of the tools of raw are left out" in line]
+    await agent.close()
+
+
+def test_what_has_too_many_arguments_is_refused_before_they_are_looked_at(monkeypatch):
+    from passepartout.toolbelt import servertools
+    looked = []
+    monkeypatch.setattr(servertools, "argument_of", lambda *given: looked.append(given))
+    with pytest.raises(servertools.ToolError, match="1,000 arguments"): servertools.arguments_of({"properties": {f"a{n}": {} for n in range(1_000)}})
+    assert not looked
+
+
+async def test_no_expression_of_a_server_is_tried_on_its_own_answer(tmp_path):
+    "It would hold up everything in this process, since nobody can interrupt it."
+    hostile(tmp_path, "pattern")
+    agent, reply, _ = await asked_of(tmp_path, call("raw.go", ':X "1"'), answer("Hm."), answer("Hm."))
+    begun = time.monotonic()
+    await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert agent.journal.effects(limit=1)[0]["state"] == "committed" and time.monotonic() - begun < 3
+    await agent.close()
 
 
 async def test_a_list_without_end_takes_no_prompt_from_the_model(tmp_path):

@@ -41,6 +41,7 @@ class KnownServer:
         self.client: Any = None
         self.gone: Any = None                            # set when the server ended it
         self.running: Any = None                         # the future of `run`
+        self.odd = 0                                     # how many of the tools that it listed have not the form of one
         self.failed = False                              # it was not there when it was last tried, and nobody waits for it again
         self.answered = threading.Event()                # it is there, or it is known that it is not
 
@@ -75,12 +76,13 @@ class Link(KnownServer):
 
     async def run(self, seconds: float) -> None:
         "Be connected until cancelled, or until the server ends it."
-        self.gone, self.status = asyncio.Event(), 0
+        self.gone, self.status, self.odd = asyncio.Event(), 0, 0
         self.aside.clear()
         try:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(seconds):
                     self.client = await stack.enter_async_context(self._client())
+                    self.client.session.validate_tool_result = _as_it_came
                     self.listed, self.problem, self.failed = await self._list(), "", False
                 self.answered.set()
                 await self.gone.wait()
@@ -106,6 +108,9 @@ class Link(KnownServer):
             found += page.tools
             if (cursor := page.next_cursor) is None or len(found) >= _MOST_TOOLS: break
         return found[:_MOST_TOOLS]
+
+# %% ../../nbs/toolbelt/12gc_serverlink.ipynb #273a9bd8
+async def _as_it_came(name: str, result: Any) -> None: pass
 
 # %% ../../nbs/toolbelt/12gc_serverlink.ipynb #5459f131
 async def call_over(link: Link, name: str, arguments: Mapping[str, Any]) -> ToolResult:
@@ -200,6 +205,7 @@ class ToolServers(Connecting):
         before, had = self.taken.get(link.server.name, (self, {}))
         if (listed := link.listed) is before: return
         if listed is None: self.log(f"SERVERS: {link.server.name} is not there. {link.problem}")
+        elif link.odd: self.log(f"SERVERS: {link.odd} of the tools of {link.server.name} are left out. They have no name, or no schema of an object.")
         made = made_of(link, listed or (), self._call, self.log)
         for name in had.keys() - made.keys(): tools.unregister(name)
         for name, tool in made.items():

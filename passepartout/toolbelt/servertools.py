@@ -100,9 +100,9 @@ def shape_told(schema: Any, root: Any) -> str:
 def arguments_of(schema: Any) -> tuple[Argument, ...]:
     "The arguments that the schema of a tool names. `ToolError`."
     properties, required = (schema.get(key) if isinstance(schema, Mapping) else None for key in ("properties", "required"))
-    wanted = required if isinstance(required, (list, tuple)) else ()
+    if isinstance(properties, Mapping) and len(properties) > _MOST_ARGUMENTS: raise ToolError(f"It has {len(properties):,} arguments, and {_MOST_ARGUMENTS} are the most.")
+    wanted = frozenset([each for each in required if isinstance(each, str)]) if isinstance(required, (list, tuple)) else ()
     found = tuple([argument_of(str(name), each, name in wanted, schema) for name, each in properties.items()]) if isinstance(properties, Mapping) else ()
-    if len(found) > _MOST_ARGUMENTS: raise ToolError(f"It has {len(found)} arguments, and {_MOST_ARGUMENTS} are the most.")
     names = [each.parameter.name for each in found]
     if twice := next((name for name in names if names.count(name) > 1), None): raise ToolError(f"Two of its arguments would be {twice.replace('_', '-')} here.")
     return found

@@ -87,7 +87,7 @@ async def http_streams(server: ToolServer, refused: Callable[[int], None]) -> As
         async def handle_async_request(self, request):
             response = await super().handle_async_request(request)
             if response.status_code >= 400: refused(response.status_code)
-            if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
                 await response.aclose()
                 raise httpx2.RemoteProtocolError("The answer is packed, which was not asked for.")
             response.stream = Bounded(response.stream)
@@ -105,6 +105,14 @@ def why_refused(status: int) -> str:
     if status in (404, 405, 406, 410): return f"There is no server of tools at this address ({status}). Look in its handbook for the one that speaks streamable HTTP; it often ends in /mcp."
     return f"It answered {status}, {status_in_words(status)}."
 
+# %% ../../nbs/toolbelt/12gbb_serverwires.ipynb #2d87a78a
+def _as_listed(tool: Any) -> dict[str, Any] | None:
+    "Name, description and schema of a tool as a server lists it; `None` when there is no name, or no schema of an object."
+    if not isinstance(tool, dict) or not isinstance(name := tool.get("name"), str) or not isinstance(schema := tool.get("inputSchema"), dict): return None
+    if schema.get("type", "object") != "object": return None
+    told = {"description": said} if isinstance(said := tool.get("description"), str) else {}
+    return {"name": name, **told, "inputSchema": {**schema, "type": "object"}}
+
 # %% ../../nbs/toolbelt/12gbb_serverwires.ipynb #d50b26a9
 _MOST_ASKED = 100
 
@@ -113,7 +121,7 @@ async def few_requests(streams: tuple[Any, Any], link: Any) -> AsyncIterator[tup
     "The two streams of a server, without its news, and at an end when it asks too much of us."
     import anyio
     from mcp.shared.message import SessionMessage
-    from mcp_types import JSONRPCNotification, JSONRPCRequest
+    from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
     (heard, out), (into, passed), asked, begun = streams, anyio.create_memory_object_stream(0), 0, time.monotonic()
     async def sift() -> None:
         nonlocal asked
@@ -122,6 +130,9 @@ async def few_requests(streams: tuple[Any, Any], link: Any) -> AsyncIterator[tup
                 message = each.message if isinstance(each, SessionMessage) else None
                 if isinstance(message, JSONRPCNotification): continue
                 asked += isinstance(message, JSONRPCRequest)
+                if isinstance(message, JSONRPCResponse) and isinstance(tools := message.result.get("tools"), list):
+                    message.result["tools"] = kept = [plain for plain in map(_as_listed, tools) if plain is not None]
+                    link.odd += len(tools) - len(kept)
                 if asked > _MOST_ASKED + time.monotonic() - begun:
                     link.aside.append(f"(it asked something of us {asked} times, and was given up on)")
                     break
