@@ -54,7 +54,9 @@ def make_private(path: Path) -> None:
 def private_folder(folder: Path) -> None:
     "Make a folder and those above it, for their owner alone. Those that are there already stay as they are."
     for each in (*reversed(folder.parents), folder):
-        if not each.is_dir(): each.mkdir(mode=0o700, exist_ok=True)
+        if each.is_dir(): continue
+        try: each.mkdir(mode=0o700, exist_ok=True)
+        except FileExistsError: raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(each)) from None
 
 # %% ../nbs/01g_databases.ipynb #a78827e6
 def check_beside(path: Path) -> None:
