@@ -110,7 +110,8 @@ def stats(kind: str, name: str, place: str | None, span: Span | None, around: Su
         if len(pairs) > len(read): said, counted, shown = of_pairs(kind, pairs), pairs, ""
         elif not read or len({unit for _, _, (_, unit) in read}) > 1: continue
         else: said, counted, shown = _said(kind, read), read, _shown(kind, read, table.file)
-        odd = [f"“{cells[at][:30]}” (line {line})" for line, cells in dated if line not in {line for line, _, _ in counted}]
+        known = {line for line, _, _ in counted}
+        odd = [f"“{cells[at][:30]}” (line {line})" for line, cells in dated if line not in known]
         lines.append(f"{table.file}: {said}{f' {say_days(span)}' if span else ''}.{f' Left out, as I cannot be sure of the number: {chr(44).join(odd[:MOST_LEFT_OUT])}.' if odd else ''}{shown}")
     if told := of_pages(kind, name, place, span, around): lines.append(told)
     return lines_told(lines, f"{kind} {name}")
