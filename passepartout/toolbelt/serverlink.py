@@ -24,7 +24,7 @@ from .declarations import ToolError
 from .serverbox import program_of, variables_of, words_for
 from .serverlist import ToolServer
 from .servertools import answer_of, answered_error, server_tool
-from .serverwires import few_requests, http_streams, program_lines, why_refused
+from .serverwires import GRACE, few_requests, http_streams, program_lines, why_refused
 from .toollines import tool_line
 from ..tools import Tool, ToolResult, as_described
 
@@ -192,7 +192,7 @@ class ToolServers(Connecting):
 
     async def ready(self, tools: Any, patience: float | None = None) -> None:
         "Connect, wait until all have said what they can do, and have it in the registry `tools`; wait for `patience` seconds at most, else for as long as each may take."
-        late = time.monotonic() + (self.seconds + 1.0 if patience is None else patience)
+        late = time.monotonic() + (self.seconds + 4 * GRACE if patience is None else patience)          # what says nothing has to be ended as well
         for _ in range(2):                               # one that is just ending is begun again when it has ended
             self.start()
             while not all(link.settled or link.failed for link in self.links) and time.monotonic() < late: await asyncio.sleep(0.01)
