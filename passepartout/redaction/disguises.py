@@ -70,9 +70,12 @@ _BLAMED = Regex(rb"(?m)^\^?[0-9a-f]{7,40} [^\n(]{0,200}\([^\n)]{1,200} [0-9]{1,7
 
 def without_margins(raw: bytes) -> list[tuple[bytes, list[int]]]:
     "The texts that `raw` is without its margins, each with the places where its bytes stood; empty when it has none."
-    found = [undone(sign, raw, lambda hit: b"") for mark, signs in _VERSIONS.items() if mark in raw for sign in signs]
-    if b"(" in raw and _BLAMED.search(raw): found.append(undone(_BLAMED, raw, lambda hit: b""))
-    return found
+    if b"\n" not in raw and b"-]{+" not in raw: return []
+    signs = [sign for mark, each in _VERSIONS.items() if mark in raw for sign in each] if b"\n>" in raw or b"@@ -" in raw or b"-]{+" in raw else []
+    if _HASHED.search(raw) and _BLAMED.search(raw): signs.append(_BLAMED)
+    return [undone(sign, raw, lambda hit: b"") for sign in signs] if signs else []
+
+_HASHED = Regex(rb"\n\^?[0-9a-f]{7,40} ")                # a quick look for what nearly no text has; where only the first line has a margin, it cuts nothing
 
 
 # %% ../../nbs/redaction/04be_disguises.ipynb #d6c778b6

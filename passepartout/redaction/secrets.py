@@ -10,6 +10,7 @@ __all__ = ['TELLING', 'reference', 'Finder', 'unseen', 'Remembering', 'Scanner',
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #e323a567
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -54,6 +55,11 @@ _PERCENT, _BACKSLASH, _AND, _BRACKET, _ESC, _ZERO = b"%\\&]\x1b0"
 # %% ../../nbs/redaction/04c_secrets.ipynb #500875ed
 TELLING = 13               # fewer letters and digits than this, with nothing else, are never taken for a secret by their form; the shortest form has so many
 
+@cache
+def _look() -> Callable[[bytes], list[SecretFinding]]:
+    from passepartout.redaction.shaped import find_shaped          # with the first text, not with every start
+    return find_shaped
+
 # %% ../../nbs/redaction/04c_secrets.ipynb #1fb7b10d
 class Finder:
     "Finds secrets. `known` are values; what looks like one is found without knowing any."
@@ -66,11 +72,10 @@ class Finder:
         found = self.known.find(raw) if self.known.secrets else []
         if self.known.secrets: found += self._rewritten(raw)
         if shaped and (len(raw) >= TELLING or not raw.isalnum()):
-            from passepartout.redaction.shaped import find_shaped             # with the first text, not with every start
-            found += find_shaped(raw)
+            found += _look()(raw)
         if _ESC in raw and b"\x1b[" in raw: found += self._coloured(raw, shaped)
         for plain, places in without_margins(raw):
-            found += [SecretFinding(places[f.start], places[f.end - 1] + 1, f.name, f.known) for f in (*self.known.find(plain), *(find_shaped(plain) if shaped else ()))]
+            found += [SecretFinding(places[f.start], places[f.end - 1] + 1, f.name, f.known) for f in (*self.known.find(plain), *(_look()(plain) if shaped else ()))]
         return _in_order(found) if len(found) > 1 else found
 
     def _rewritten(self, raw: bytes) -> list[SecretFinding]:

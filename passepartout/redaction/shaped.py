@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from .assignments import COMPARISON_HEADS, candidate_heads, find_assignments
-from .columns import column_heads, find_below, find_columns, section_heads
+from .columns import column_heads, find_below, find_columns, section_ends
 from .companions import companion_heads, find_companions
 from .formsearch import find_forms, form_heads
 from ..lazy import Regex
@@ -40,7 +40,7 @@ def straight(raw: bytes) -> bytes:
 @cache
 def heads() -> Any:
     "The expression that fits somewhere in a text if any room could find anything in it."
-    return linear(either(form_heads(), candidate_heads(), COMPARISON_HEADS, nearby_heads(), companion_heads(), login_heads(), column_heads(), _LONG),
+    return linear(either(form_heads(), candidate_heads(), COMPARISON_HEADS, nearby_heads(), companion_heads(), login_heads(), column_heads(), section_ends(), _LONG),
                   256 << 20)
 
 _LONG = "[A-Za-z0-9+/]{40}"                 # base64 that may hold a text
@@ -48,12 +48,7 @@ _LONG = "[A-Za-z0-9+/]{40}"                 # base64 that may hold a text
 # %% ../../nbs/redaction/04bc_shaped.ipynb #a85580f0
 def tells(raw: bytes) -> bool:
     "Is there anything in `raw` with which a secret could begin?"
-    text = raw if raw.isascii() else straight(raw)
-    return (next(heads().finditer(text), None) is not None               # what `search` does, without its way there
-            or b"\n" in text and next(_titles().finditer(text), None) is not None)
-
-@cache
-def _titles() -> Any: return linear(section_heads())
+    return next(heads().finditer(raw if raw.isascii() else straight(raw)), None) is not None         # what `search` does, without its way there
 
 # %% ../../nbs/redaction/04bc_shaped.ipynb #e65ad4f6
 _ON = Regex(rb"[A-Za-z0-9+/_=-]*")

@@ -354,7 +354,7 @@ class ForkedLock:
         return "" if os.getpid() == self.process or self.path is None else _FORKED.format(path=self.path)
 
     def __enter__(self) -> None:
-        if told := self.elsewhere: raise JournalError(told)
+        if os.getpid() != self.process and (told := self.elsewhere): raise JournalError(told)
         self.lock.acquire()
 
     def __exit__(self, *raised: Any) -> None: self.lock.release()
