@@ -181,7 +181,7 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     All of `data` is in the result, unchanged. `kind` is "note" or "task"; a task in Org gets the first open state of the file. `repeat`
     is how the date comes again, such as +1w, `until` the time at which something ends, `default` the states of a file that names none. Raises `CaptureError`, and then nothing has happened."""
     if kind not in ("note", "task"): raise CaptureError(f"A capture is a note or a task, not {kind!r}.")
-    if repeat and not read_repeat(repeat): raise CaptureError(f"A repeater looks like +1w, +2d or .+1m, not {repeat!r}.")
+    if repeat and not read_repeat(repeat): raise CaptureError(f"A repeater looks like +1w, +2d or .+1m, not {repeat!r}. For several days of a week, add one task with +1w for each of them.")
     if repeat and not (kind == "task" and (scheduled or deadline)): raise CaptureError("Only a task with a date repeats; a note does not, nor a task without one.")
     if until: check_span(scheduled or deadline, until, file)
     entry, seen = NewEntry(clean_title(title), kind, scheduled, deadline, body, repeat=repeat, until=until), readable(data, file)

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/flow.html.md"""
 # %% auto #0
 __all__ = ['Endorsed', 'Case', 'literal_label', 'leads_to', 'nobody_endorses', 'asks_only', 'is_sent_link', 'is_target_trusted',
            'strange_targets', 'strange_addresses', 'leaks', 'single_case', 'only_looks', 'labelled_argument',
-           'whole_call', 'is_left_to_model', 'strange_texts', 'is_answered_for', 'stood_in', 'flow_reasons',
+           'whole_call', 'is_left_to_model', 'strange_texts', 'is_answered_for', 'stood_in', 'whose', 'flow_reasons',
            'made_late', 'follows_link']
 
 # %% ../nbs/14c_flow.ipynb #c59e0e04
@@ -162,7 +162,11 @@ def stood_in(label: Label) -> str:
     "Where a value stood, as the end of a sentence."
     if label.origin == "model" and not label.sources: return "a model wrote it, you did not"
     where = f"{', '.join(label.sources[:3])}" if label.sources else "something that was read"
-    return f"it comes from {where}, which you did not write"
+    return f"it comes from {where}, which {whose(label)}"
+
+def whose(label: Label) -> str:
+    "Who did not write a text, for certain or perhaps."
+    return "you did not write" if label.origin == "network" else "you may not have written"
 
 # %% ../nbs/14c_flow.ipynb #e145ce29
 def flow_reasons(tool: Tool, case: Case, words: Words, endorsed: Endorsed = nobody_endorses) -> list[str]:
@@ -182,7 +186,7 @@ def flow_reasons(tool: Tool, case: Case, words: Words, endorsed: Endorsed = nobo
 # %% ../nbs/14c_flow.ipynb #9583f99b
 def made_late(read: Label) -> str:
     "That something was proposed under the influence of what had been read."
-    return f"This step was proposed after something was read that you did not write{f' ({where})' if (where := ', '.join(read.sources[:3])) else ''}."
+    return f"This step was proposed after something was read that {whose(read)}{f' ({where})' if (where := ', '.join(read.sources[:3])) else ''}."
 
 # %% ../nbs/14c_flow.ipynb #b56d7cf1
 def follows_link(tool: Tool, case: Case, name: str) -> bool:

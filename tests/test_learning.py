@@ -88,7 +88,7 @@ async def test_the_shadow_decides_nothing_and_a_rule_is_not_wider_than_the_other
     said = ['(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "post" :ARGS (:TO "ana@example.org" :TEXT "hello") :EXPLANATION "Do what the person asked for"))']
     register_backend(agent, "played", lambda prompt, system_prompt, *, model=None: said.pop(0) if said else "Done.", inline=True)
     with agent.permissions.as_if(taken[0]): reply = await agent.handle("look at the weather", session="fresh")
-    assert len(reply.approvals) == 1 and "which you did not write" in reply.approvals[0].reason         # the rule answers the permissions; whose words these are is still asked
+    assert len(reply.approvals) == 1 and "which you may not have written" in reply.approvals[0].reason         # the rule answers the permissions; whose words these are is still asked
     await agent.close()
 
 

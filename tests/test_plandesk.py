@@ -7,7 +7,7 @@ from conftest import thinned
 from passepartout.conditions import PassepartoutError
 from passepartout.plans.plandesk import PlanBook
 
-from test_plans import FIND, MINE, STOLEN, booted, plan
+from test_plans import FIND, MINE, STOLEN, booted, call, plan
 
 THREE = plan(*(f'(:CALL "send" :ARGS (:TO "{who}" :AMOUNT 5))' for who in ("ana", "bob", "cid")), '(:ANSWER "All three paid.")')
 
@@ -209,6 +209,24 @@ def test_a_chat_says_that_a_plan_stands_whatever_its_model_says(tmp_path):
     chat = Chat(agent, console=Console(file=(out := io.StringIO()), width=200))
     for line in ("Pay 5 to ana, bob and cid", "And now?"): chat.one(line)
     assert "Lovely weather" in out.getvalue() and "Indeed." in out.getvalue() and out.getvalue().count("A plan stands at step 2: /plans shows it") == 1, out.getvalue()
+    agent.run(agent.close())
+
+
+LOOK = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "find" :ARGS (:QUERY "lunch") :EXPLANATION "Look for the mail about lunch"))'
+
+
+@pytest.mark.parametrize("answers, step", [([plan(FIND, MINE, STOLEN), "eve@evil.example"], "This is step 4 of 4 of a plan. "), ([LOOK, call(to="eve@evil.example", amount=5)], "")])
+def test_a_question_of_a_plan_says_which_step_asks_and_that_it_can_be_left_out(tmp_path, answers, step):
+    import asyncio, io
+    from passepartout.terminal.chat import Chat
+    from rich.console import Console
+    agent = asyncio.run(booted(tmp_path, [*answers, "As you like."], []))
+    chat = Chat(agent, console=Console(file=(out := io.StringIO()), width=200))
+    chat.one("Pay back, and pay 5 to whom the mail says")
+    (asked,) = chat.asked
+    assert asked.reason.startswith(step or "This step was proposed") and ("or   /skip for this step only" in out.getvalue()) is bool(step), out.getvalue()
+    if step: chat.one("/skip")
+    assert agent.plan_rows() == [] and agent.journal.approval(asked.id)["state"] == ("denied" if step else "pending")
     agent.run(agent.close())
 
 

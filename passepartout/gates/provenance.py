@@ -15,7 +15,7 @@ from typing import Any
 
 from ..echoes import places_in, with_parents
 from ..lazy import Regex
-from ..flow import Case, single_case, flow_reasons, is_answered_for, literal_label
+from ..flow import Case, single_case, flow_reasons, is_answered_for, literal_label, whose
 from ..messages import CALL, MODEL, PERSON, PLAN, Action, ApprovalRequired, Label, Signal, is_mapping, pick
 from ..provenance import Seen, Words, near_text, parts_of
 from ..records import record
@@ -167,8 +167,8 @@ class Provenance(Single):
             if not any(is_unbidden(self.tools.get(name), args, words) for name, args in calls_in(action.payload.get("steps"))):
                 return action
         return ApprovalRequired(action,
-                                "This plan was made after something was read that you did not "
-                                f"write{f' ({sources})' if (sources := ', '.join(label.sources[:3])) else ''}. It is asked about once, "
+                                f"This plan was made after something was read that {whose(label)}"
+                                f"{f' ({sources})' if (sources := ', '.join(label.sources[:3])) else ''}. It is asked about once, "
                                 "whole; its steps with other values than these ask again.")
 
 # %% ../../nbs/gates/provenance.ipynb #4d991fe1
