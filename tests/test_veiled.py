@@ -60,6 +60,20 @@ async def test_and_the_person_hears_what_was_left_out(tmp_path):
     assert len(seen) == 12 and not any("was positive, says" in text for text in seen)
 
 
+async def test_of_a_long_list_the_person_hears_the_line_that_was_left_out_and_no_other_note_is_named(tmp_path):
+    (memex := tmp_path / "memex").mkdir()
+    for n in range(40): (memex / f"n{n}.org").write_text(f"* TODO Water the plant number {n}\nDEADLINE: <2026-11-20 Fri>\n")
+    (memex / "me.org").write_text(NOTE.format("positive"))
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    script, seen = [call("org-agenda", {}), "There are many."], []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or script.pop(0), inline=True)
+    told = str(await agent.handle("what is due?"))
+    await agent.close()
+    assert "positive results" in told and "me.org" in told and ".org" not in told.replace("me.org", "") and len(told) < 400, told
+    assert "number 39" in "".join(seen) and "positive" not in "".join(seen)
+
+
+
 async def test_what_the_person_names_themselves_is_done_for_them(tmp_path):
     memex = tmp_path / "memex"
     memex.mkdir()
