@@ -73,7 +73,8 @@ async def _tell_whole(agent, tool: Tool, cleared: Cleared, signal: Signal, found
     except Exception as error:
         agent.log(f"ACT: {tool.name} could not be called for the person: {type(error).__name__}", private=True)
         return
-    if isinstance(whole, ToolResult) and whole.label.private and whole.content != found: beside(agent, signal, told_beside(tool.name, whole.content, whole.label.sources, found))
+    if isinstance(whole, ToolResult) and whole.label.private and whole.content != found:
+        beside(agent, signal, told_beside(tool.name, whole.content, whole.label.sources, found))
 
 # %% ../nbs/16f_calls.ipynb #a6c20060
 _MEANT = "(The model is not on this machine, so nothing private was there for it, and nothing was changed. If you meant something private, name it as it is called.)"

@@ -166,7 +166,7 @@ def undo_tool(journal) -> Tool:
             error.label = label_of_undo(journal, effect, note, getattr(context.settings, "privacy_filter_tags", ()))
             raise
     return Tool("undo-edit", "Take back an edit of a note that was made earlier; if you know no id, say last, and you are told which there are",
-                [Parameter("effect", description="id of the effect"), Parameter("path", kind="path", access="write",
+                [Parameter("effect", description="id of the effect", kind="place"), Parameter("path", kind="path", access="write",
             description="the note it changed")], pure(body), effects={"destructive": False, "open_world": False}, edits=True, inline=True)
 
 # %% ../nbs/17c_undo.ipynb #70a9c956

@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
+from passepartout.fitting import is_in_notes
 from passepartout.notes import parse_note
 from passepartout.outline.privacy import is_private, mentions_private
 from passepartout.plist import Keyword, write_plist
@@ -64,6 +65,53 @@ async def test_what_was_read_in_the_diary_is_not_put_down_for_others_unasked(tmp
     reply = await agent.handle("read me.org and think about it")
     assert reply.status == "requires-approval" and "private" in reply.approvals[0].reason and not (tmp_path / "memex" / "inbox.org").exists()
     await agent.close()
+
+
+SHOP = {"path": "me.org", "heading": "Shopping"}
+SLIPS = [("org-capture", {"title": "positive"}), ("org-capture", {"title": "Milk", "body": "positive"}), ("org-capture", {"title": "Milk", "file": "positive.org"}), ("org-capture", {"title": "Milk", "scheduled": "2026-12-24"}), ("org-capture", {"title": "Milk", "kind": "task", "scheduled": "2026-11-22 17:43"}),
+         ("org-add-headline", SHOP | {"title": "positive"}), ("org-add-headline", SHOP | {"title": "Milk", "tags": ["positive"]}), ("org-add-headline", SHOP | {"title": "Milk", "body": "posi-tive"}), ("org-retitle", SHOP | {"title": "Shopping, positive"}), ("org-edit-body", SHOP | {"text": "positive", "mode": "replace"}),
+         ("org-set-property", SHOP | {"name": "positive", "value": "milk"}), ("org-set-property", SHOP | {"name": "milk", "value": "positive"}), ("org-set-tags", SHOP | {"add": ["positive"]}), ("org-set-todo", SHOP | {"state": "TODO", "note": "positive"}), ("org-schedule", SHOP | {"date": "2030-01-04"}),
+         ("org-schedule", SHOP | {"date": "2026-11-22 10:00", "until": "11:17"}), ("org-check", SHOP | {"item": "positive", "add": True}), ("org-rename-file", {"path": "me.org", "target": "positive.org"}), ("org-refile", SHOP | {"target": "positive.org"}),
+         ("write-file", {"path": "positive.txt", "text": "milk"}), ("write-file", {"path": "me.txt", "text": "positive"}), ("replace-string", {"path": "me.org", "old": "Milk.", "new": "positive"})]
+
+
+@pytest.mark.parametrize("tool, args", thinned(SLIPS, 6))
+async def test_whatever_of_an_edit_is_written_down_is_looked_at_after_the_diary_was_read(tmp_path, tool, args):
+    agent = await booted(tmp_path, [call("read-file", path="me.org"), call(tool, **args)])
+    before = {path.name: path.read_bytes() for path in (tmp_path / "memex").rglob("*")}
+    reply = await agent.handle("read me.org, then move the shopping to sunday, and milk")
+    assert len(reply.approvals) == 1 and "Something private was read" in reply.approvals[0].reason, str(reply)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "memex").rglob("*")} == before
+    await agent.close()
+
+
+@pytest.mark.parametrize("tool, args, written", thinned([
+    ("org-schedule", SHOP | {"date": "2026-11-22"}, "SCHEDULED: <2026-11-22 Sun>"), ("org-schedule", SHOP | {"date": "2026-11-22 09:00", "until": "10:30", "kind": "deadline"}, "DEADLINE: <2026-11-22 Sun 09:00-10:30>"), ("org-set-todo", SHOP | {"state": "DONE"}, "* DONE Shopping"),
+    ("org-capture", {"title": "fresh milk", "file": "me.org"}, "* fresh milk"), ("org-edit-body", SHOP | {"text": "fresh milk", "mode": "prepend"}, "* Shopping\nfresh milk")], 2))
+async def test_what_the_person_said_is_put_down_unasked_also_after_the_diary_was_read(tmp_path, tool, args, written):
+    agent = await booted(tmp_path, [call("read-file", path="me.org"), call(tool, **args), "Done."])
+    reply = await agent.handle("read me.org, then the shopping: sunday from 9 to 10:30, done, fresh milk")
+    assert not reply.approvals and written in (tmp_path / "memex" / "me.org").read_text(), str(reply)
+    await agent.close()
+
+
+@pytest.mark.parametrize("tool, args", [("org-set-todo", SHOP | {"state": "POSITIVE"}), ("org-add-headline", SHOP | {"title": "Milk", "kind": "task", "keyword": "POSITIVE"}), ("org-add-headline", {"path": "me.org", "heading": "positive", "title": "Milk"}), ("org-refile", SHOP | {"target": "me.org", "under": "positive"}), ("replace-string", {"path": "me.org", "old": "negative"}), ("org-archive", SHOP | {"archive": "positive_archive"})])
+async def test_what_only_names_a_place_is_written_nowhere(tmp_path, tool, args):
+    agent = await booted(tmp_path, [call("read-file", path="me.org"), call(tool, **args)])
+    reply = await agent.handle("read me.org, then see to the milk")
+    assert not reply.approvals and {path.name: path.read_text() for path in (tmp_path / "memex").rglob("*")} == {"me.org": NOTE}, str(reply)
+    agent.shown = []
+    register_backend(agent, "model", lambda prompt, system: agent.shown.append(prompt + system) or "Hello.", inline=True, local=False)
+    await agent.handle("good morning")
+    assert len(agent.shown) == 1 and "ositive" not in agent.shown[0] and "POSITIVE" not in agent.shown[0]
+    await agent.close()
+
+
+@pytest.mark.parametrize("name, there", [("me.org", True), ("sub/../me.org", False), ("../memex/me.org", False), ("/etc/passwd", False), ("no.org", False), ("", False), ("x" * 5000, False), ("me.org\0", False), ("~", False)])
+def test_a_name_is_looked_up_in_the_notes_and_nowhere_else(tmp_path, name, there):
+    (tmp_path / "memex" / "sub").mkdir(parents=True)
+    (tmp_path / "memex" / "me.org").write_text(NOTE)
+    assert is_in_notes(tmp_path / "memex", name) is there
 
 
 @pytest.mark.parametrize("again, asks", [(0, True), (1, True), (4, True), (6, False)])

@@ -66,7 +66,7 @@ ALIASES = {
     "text": "string", "path": "string"}
 TAKEN_AS_IS = {"string": str, "integer": int, "number": float, "boolean": bool, "list": tuple, "object": FrozenDict}    # exactly these, no subclass
 ABSENT = object()              # an argument that was not given, where None is a value
-KINDS, ACCESS = ("text", "path", "command", "address", "limit"), ("read", "write", "tree")
+KINDS, ACCESS = ("text", "path", "command", "address", "limit", "place"), ("read", "write", "tree")
 
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #e8283f93
 class Checked:
@@ -143,7 +143,7 @@ class Parameter(Checked):
     description: str = ""
     required: bool = True
     default: Any = None            # used when the argument is absent
-    kind: str = "text"             # text, path, command, address or limit: how the gates treat it
+    kind: str = "text"             # text, path, command, address, limit or place: how the gates treat it
     access: str = "read"           # for paths: read, write or tree (a folder and what is below)
     choices: tuple[str, ...] = ()  # the only values of a string; empty: any
     target: bool = True            # decides whom, what, where or how much; a plan may fill what is not a target with text that anybody wrote

@@ -182,11 +182,11 @@ def with_label(do: NoteEditor, body: Callable) -> Callable:
 PATH = Parameter("path", "string", "the note", kind="path", access="write")
 HEADING = Parameter("heading", "string",
                     "which heading: its path of titles such as Roof/Call the roofer, its ID, its line number, or both as line 3: Roof › "
-                    "Call the roofer")
-BELOW = Parameter("heading", "string", "the heading it goes below; empty for the file itself", default="")
-WHOLE = Parameter("heading", "string", "which heading; empty for the whole note", default="")
-FIRST = Parameter("heading", "string", "which heading; in Markdown, empty for what stands before the first", default="")
-AROUND = Parameter("heading", "string", "the heading that the list stands below; empty for what stands before the first", default="")
+                    "Call the roofer", kind="place")
+BELOW = Parameter("heading", "string", "the heading it goes below; empty for the file itself", default="", kind="place")
+WHOLE = Parameter("heading", "string", "which heading; empty for the whole note", default="", kind="place")
+FIRST = Parameter("heading", "string", "which heading; in Markdown, empty for what stands before the first", default="", kind="place")
+AROUND = Parameter("heading", "string", "the heading that the list stands below; empty for what stands before the first", default="", kind="place")
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #5a7b8962
 def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"),
@@ -235,15 +235,15 @@ def declare(add, todo, put, tag, plan, title, move, store, write, box, name) -> 
     tool = lambda name, said, parameters, body, effects: Tool(name, said, parameters, pure(body), effects=effects, edits=True)
     return [
         tool("org-add-headline", "Add a heading or a task below a heading of a note", [PATH, BELOW, text("title", "one line"), text("kind", "what it is", default="note", choices=("note", "task")), text("body", "further text", default=""),
-            Parameter("tags", "list", "tags of the new heading", required=False), text("keyword", "another state than the first", required=False),
+            Parameter("tags", "list", "tags of the new heading", required=False), text("keyword", "another state than the first", required=False, kind="place"),
             Parameter("scheduled", "date", "day to begin", required=False), Parameter("deadline", "date", "day it is due", required=False), flag("first", "in front of the others")], add, ADDS),
-        tool("org-set-todo", "Set the state of a task; done completes it, and a repeated one begins again", [PATH, HEADING, text("state", "a state of that file, done, or none"), text("note", "for the log", default="")], todo, TAKES),
+        tool("org-set-todo", "Set the state of a task; done completes it, and a repeated one begins again", [PATH, HEADING, text("state", "a state of that file, done, or none", kind="place"), text("note", "for the log", default="")], todo, TAKES),
         tool("org-set-property", "Set or remove a property of a heading, or of a whole note", [PATH, WHOLE, text("name", "which property"), text("value", "its value, one line", default=""), flag("remove", "remove it")], put, SETS),
         tool("org-set-tags", "Add and remove tags of a heading or task, or of a whole note", [PATH, WHOLE, Parameter("add", "list", "tags to add", required=False), Parameter("remove", "list", "tags to remove", required=False)], tag, SETS),
         tool("org-schedule", "Schedule a task or give it a deadline, keeping its time and repeater, or remove the date", [PATH, HEADING, Parameter("date", "date", "day, or day and time", required=False),
             text("kind", "plain for an appointment with its date in its text, turns for all turns of one that repeats", default="scheduled", choices=("scheduled", "deadline", "plain", "turns")), flag("remove", "remove the date"), text("until", "at what time it ends: 10:30", default="")], plan, SETS),
         tool("org-retitle", "Give a heading or task another title", [PATH, HEADING, text("title", "one line")], title, SETS),
-        tool("org-refile", "Move a heading with all below it to another place, also in another note", [PATH, HEADING, text("target", "the note it goes to, may be the same", kind="path", access="write"), text("under", "the heading it goes below; empty for the end of the note", default="")], move, TAKES),
+        tool("org-refile", "Move a heading with all below it to another place, also in another note", [PATH, HEADING, text("target", "the note it goes to, may be the same", kind="path", access="write"), text("under", "the heading it goes below; empty for the end of the note", default="", kind="place")], move, TAKES),
         tool("org-archive", "Move a heading with all below it to the archive of its note, which has the name of the note with _archive after it", [PATH, HEADING, text("archive", "the name of the note with _archive after it", kind="path", access="write")], store, TAKES),
         tool("org-edit-body", "Replace the text below a heading, or put text after or before it", [PATH, FIRST, text("text", "the lines"), text("mode", "what becomes of the text that is there", default="append", choices=("append", "prepend", "replace"))], write, TAKES),
         tool("org-check", "Check off an item of a list, open it again, or add one", [PATH, AROUND, text("item", "its text"), Parameter("done", "boolean", "false opens it again", default=True), flag("add", "add it as a new item")], box, ADDS),

@@ -160,7 +160,7 @@ def file_tools(private_tags: Sequence[str] = ("@personal", "@private"), looked: 
         return search_text(pattern, regex, case, files, limit, context, private_tags, looked)
     return [
         Tool("write-file", "Write a text file as a whole, new or in place of what it holds; its folder must exist", [PATH, Parameter("text", "string", "the whole content")], pure(write), effects=SETS, edits=True),
-        Tool("replace-string", "Replace a passage of a text file, which must stand there once", [PATH, Parameter("old", "string", "the passage, exactly"), Parameter("new", "string", "what comes in its place", default=""),
+        Tool("replace-string", "Replace a passage of a text file, which must stand there once", [PATH, Parameter("old", "string", "the passage, exactly", kind="place"), Parameter("new", "string", "what comes in its place", default=""),
             Parameter("every", "boolean", "replace each one, if it stands there more than once", default=False)], pure(replace), effects=TAKES, edits=True),
         Tool("list-files", "List what is in a folder; hidden files are left out", [FOLDER, Parameter("deep", "boolean", "all files in all folders below it", default=False)], names, effects=READS, returns=[{"name": FREE, "kind": SURE}]),
         Tool("search", "Find lines in text files of up to 5 MB, in any folder; for notes org-find is better", [Parameter("pattern", "string", "a text, or with regex an expression"), FOLDER,
