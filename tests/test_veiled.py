@@ -1,6 +1,7 @@
 "What is private is not there for a model elsewhere: it hears the same, and is asked as often, whatever a diary says; the person hears what was left out"
 import os
 import re
+import shutil
 
 import pytest
 
@@ -560,3 +561,17 @@ async def test_what_is_found_in_a_folder_is_private_whatever_kind_of_file_it_sto
         reply = await agent.handle("look into that", session=line)
         assert not reply.approvals and bool(agent.journal.records(turn=reply.turn, kinds=["answer"], limit=1)[0]["body"].get("private")) is private, line
     await agent.close()
+
+
+@pytest.mark.parametrize("command, told", [("python3 -c 'print(17*3)'", False), ("bc <<< 17*3", False), ("echo 51", False), ("wc -w *.org", True)])
+async def test_of_a_command_that_opens_no_note_nobody_is_told_that_it_saw_a_copy(tmp_path, command, told):
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works or command.startswith("bc") and not shutil.which("bc"): pytest.skip("no sandbox or no bc here")
+    (memex := tmp_path / "memex").mkdir()
+    (memex / "me.org").write_text(NOTE.format("positive"))
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", today="2026-11-19", provider_cascade=("model",))
+    script, seen = [call("shell", {"command": command}), "Fifty-one."], []
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt) or script.pop(0), inline=True)
+    reply = await agent.handle("what is 17 times 3?")
+    await agent.close()
+    assert reply.status == "answered" and len(seen) == 2 and ("a copy without" in str(reply)) is told, str(reply)

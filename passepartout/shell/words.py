@@ -98,7 +98,9 @@ def _inside(raw: str, at: int, variables: Mapping[str, str], pieces: list) -> in
 # %% ../../nbs/shell/words.ipynb #a158aeaf
 def in_question(words: str) -> str:
     "The beginning of some `words` of a command, for a sentence about them."
-    return cited(short_line(words, 40))
+    return cited(short_line(_FILLED_LATER.sub("…", words), 40))
+
+_FILLED_LATER = Regex("[\x02\x04\x05][^\x03]*\x03?")         # where the output of another command will stand
 
 # %% ../../nbs/shell/words.ipynb #f21ab822
 def _why_not(raw: str, at: int) -> str:

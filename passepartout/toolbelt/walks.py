@@ -23,6 +23,7 @@ from ..oneline import shown
 from ..confinement.resources import DiskPlace, where
 from ..confinement.roots import PathRefused, Root
 from ..sensitive import holds_keys
+from ..shell.calculations import not_only_calculates
 from ..shell.programs import Program, parse_words
 from ..shell.repository import repository_of
 from ..shell.sandbox import Cover
@@ -40,7 +41,7 @@ NAMES_ONLY = frozenset("ls find fd tree stat du df pwd echo printf date true fal
 GIVEN_ONLY = frozenset("cat head tail wc sort uniq cut tr sed awk gawk mawk jq rev fold fmt expand unexpand paste join column nl tac "
                        "base64 base32 od xxd hexdump strings cmp comm md5sum sha1sum sha256sum sha512sum cksum b2sum file unzip tar hd "
                        "diff3 sdiff isosize addr2line nm size objdump readelf openssl dpkg-deb tee yq xmllint sqlite3 csvlook csvstat "
-                       "csvcut csvsort csvgrep iconv datamash bat batcat 7z 7za 7zr 7zz ar zstdcat lzcat".split())
+                       "csvcut csvsort csvgrep iconv datamash bat batcat 7z 7za 7zr 7zz ar zstdcat lzcat bc dc".split())
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #0ee0710c
 @record
@@ -125,6 +126,7 @@ def _stays(command: Simple) -> bool:
     name, words = command.argv[0].rpartition("/")[2] if command.argv else "", command.argv[1:]
     if command.each is not None and not command.program: return True                     # xargs itself opens nothing
     if name == "git": return "grep" not in words and "diff" not in words
+    if name in _INTERPRETERS: return len(words) > 1 and words[-2] == "-c" and not not_only_calculates(words[-1])
     return (not name or name in NAMES_ONLY or (name in GIVEN_ONLY or name in _GREPS and not _recursive(words))
             and not any("from" in word.lower() for word in words))
 
@@ -141,7 +143,7 @@ def _recursive(words: Sequence[str]) -> bool:
 
 _ANY_R = Regex(r"-[A-Za-z]*[rR]")
 
-_GREPS = ("grep", "egrep", "fgrep")
+_GREPS, _INTERPRETERS = ("grep", "egrep", "fgrep"), ("python", "python3")
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #c7924c94
 def typed_words(declared: Program, count: int, words: list[str]) -> list[str]:
