@@ -221,7 +221,8 @@ def install_servers(agent: Any, environ: Mapping[str, str] = os.environ) -> None
         return
     from passepartout.toolbelt.serverlink import ToolServers
     settings = agent.settings
-    agent.servers = ToolServers(servers, [root.path for root in agent.roots], own_places(settings), settings.cache_dir / "passepartout" / "servers", lambda text: agent.log(text, private=True))
+    agent.servers = ToolServers(servers, [root.path for root in agent.roots], own_places(settings), settings.cache_dir / "passepartout" / "servers", lambda text: agent.log(text, private=True),
+                                state_dir=settings.state_dir, learn=lambda secrets: agent.vault.scanner.learn(secrets))
 
 # %% ../nbs/18f_fitting.ipynb #b5af61d9
 def install_shell(agent: Any) -> None:

@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/opening.html.md"""
 
 # %% auto #0
 __all__ = ['own_places', 'linked_from', 'no_folder', 'open_roots', 'open_journal', 'wants_models', 'open_keyring', 'open_vault',
-           'keys_wanted', 'listed_servers', 'known_secrets', 'install_index', 'settle_orphan', 'halves', 'half_undone',
-           'CutOff', 'refuse_second_answer', 'settle_request', 'cut_off_plans', 'withdraw_unused_approvals', 'recover']
+           'keys_wanted', 'secrets_of_login', 'listed_servers', 'known_secrets', 'install_index', 'settle_orphan',
+           'halves', 'half_undone', 'CutOff', 'refuse_second_answer', 'settle_request', 'cut_off_plans',
+           'withdraw_unused_approvals', 'recover']
 
 # %% ../nbs/18e_opening.ipynb #3d42dfef
 import os
@@ -114,7 +115,7 @@ def open_vault(agent: Any, environ: Mapping[str, str] = os.environ) -> None:
     open_keyring(agent, environ)
     journal, keys = agent.journal, keys_wanted(agent.settings, environ)
     found = known_secrets(agent.settings, environ, [name for name, _, _ in (key.partition("@") for key in keys)])
-    found += [secret for server in listed_servers(agent.settings, environ)[0] for secret in server.secrets]
+    for server in listed_servers(agent.settings, environ)[0]: found += [*server.secrets, *secrets_of_login(agent.settings, server)]
     if journal.path is not None and (key := read_key(journal.path.with_suffix(".key"))): found.append(Secret("journal-key", key))
     agent.vault = Vault(found, [*agent.settings.bound_secrets, *keys])
     agent.log.redact, journal.scanner = agent.vault.scanner.redact, agent.vault.scanner
@@ -125,6 +126,13 @@ def keys_wanted(settings: Settings, environ: Mapping[str, str]) -> list[str]:
     if not wants_models(settings): return []
     from passepartout.providers.catalogue import key_bindings
     return key_bindings(settings, environ)
+
+# %% ../nbs/18e_opening.ipynb #e7f9f721
+def secrets_of_login(settings: Settings, server: Any) -> list:
+    "The secrets of the login to a server of tools, if there is one."
+    if not server.url or not os.path.lexists(settings.state_dir / "passepartout" / "logins"): return []
+    from passepartout.toolbelt.serverlogin import login_path, login_secrets
+    return login_secrets(login_path(settings.state_dir, server.name), server.url)
 
 # %% ../nbs/18e_opening.ipynb #c34abc09
 def listed_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[list, list[str]]:

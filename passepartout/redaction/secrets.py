@@ -150,7 +150,7 @@ class Remembering(Finder):
         for text in texts:
             if len(text) <= 20_000: self._clean.add(text)
 
-# %% ../../nbs/redaction/04c_secrets.ipynb #bc5780da
+# %% ../../nbs/redaction/04c_secrets.ipynb #f9882add
 class Scanner(Remembering):
     "Finds and replaces secrets, and remembers what had none."
     def redact(self, text: str) -> str:
@@ -173,6 +173,12 @@ class Scanner(Remembering):
         if found: return redact_each(self, value), False
         self.remember(new)
         return value, plain
+
+    def learn(self, secrets: Iterable[Secret]) -> None:
+        "Know these values too, from now on: what was clean without them is looked through again."
+        known = {each.value for each in self.known.secrets}
+        if not (new := [each for each in secrets if each.value not in known]): return
+        self.__init__([*self.known.secrets, *new], self.most)
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #a9a492b8
 def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[SecretFinding]] | None = None) -> Any:

@@ -20,11 +20,11 @@ from .commandline import Memex, Session, Today
 # %% ../../nbs/terminal/20z_program.ipynb #dc3eaeed
 COMMANDS = {"ask": "commands:ask", "chat": "commands:chat", "demo": "commands:demo", "trace": "auditcommands:trace", "undo": "commands:undo", "cost": "costcommand:cost",
             "configure": "configurecommand:configure", "backup": "backupcommands:backup", "restore": "backupcommands:restore", "doctor": "doctorcommand:doctor", "daemon": "daemoncommand:daemon",
-            "tui": "tuicommand:tui", "servers": "serverscommand:servers", "tangle": "tanglecommand:tangle", "agenda": "notecommands:agenda", "find": "notecommands:find", "show": "notecommands:show",
+            "tui": "tuicommand:tui", "tangle": "tanglecommand:tangle", "agenda": "notecommands:agenda", "find": "notecommands:find", "show": "notecommands:show",
             "capture": "changecommands:capture", "todo": "changecommands:todo", "done": "changecommands:done"}
 
 GROUPS = {"approvals": "approvalscommand:approvals_app", "gate": "commands:gates_app", "journal": "commands:journal_app", "sessions": "sessioncommands:sessions_app", "skills": "skillcommands:skills_app",
-          "plans": "planscommand:plans_app", "rules": "rulescommand:rules_app", "jobs": "jobscommand:jobs_app", "gateway": "gatewaycommand:gateway_app"}
+          "plans": "planscommand:plans_app", "rules": "rulescommand:rules_app", "jobs": "jobscommand:jobs_app", "gateway": "gatewaycommand:gateway_app", "servers": "serverscommand:servers_app"}
 
 # %% ../../nbs/terminal/20z_program.ipynb #db12e8fc
 def fetched(where: str) -> Any:
