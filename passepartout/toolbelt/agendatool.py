@@ -18,6 +18,7 @@ from itertools import compress
 from ..agenda import AgendaItem, foremost, render_agenda, say_day, say_item
 from ..amounts import listed
 from ..conditions import PassepartoutError
+from .barelines import bare_lines
 from .firstlines import before_days, before_list, say_tags
 from ..indexing.finding import IndexedNotes
 from .notesource import ReadNotes, NoteSource, notes_label
@@ -126,9 +127,10 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
     during = "".join([f" from {hours[0]:%H:%M}" if hours[0] else "", f" until {hours[1]:%H:%M}" if hours[1] else ""])
     asked = before_days(question, told, first, last, today, during)
     others, named_next = what_else(notes, last, today, private) if first <= today <= last and not (items or question or any(hours)) else ("", [])
-    text = "\n".join(filter(None, [asked, listed, say_hours(*hours, first, last), say_broken(broken), say_programs(programs),
+    bare, files, bare_secret = bare_lines(notes, first, last, today, context, private, source.cache.default)
+    text = "\n".join(filter(None, [asked, listed, bare, say_hours(*hours, first, last), say_broken(broken), say_programs(programs),
                                    *clock_remarks(items), others, without_notes(context) if notes.empty else "", source.doubts(notes, today, not items)]))
-    return ToolResult(text, [item.as_dict() for item in items], notes_label((item.file for item in (*items, *named_next)), secret))
+    return ToolResult(text, [item.as_dict() for item in items], notes_label((*files, *(item.file for item in (*items, *named_next))), secret or bare_secret))
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #4ecdb3f1
 NEXT, AFTER_THAT, FURTHER = "next", 2, (7, 60, 400)         # the view; how many more are told; how many days are looked at
