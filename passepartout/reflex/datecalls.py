@@ -133,7 +133,8 @@ def propose_clock(command: Command, place: Place, around: Surroundings, today: d
         return decline(f"{name_of(place, around)} was on {say_day(stamp.day)}, and that has passed. Name a day as well, for example: move "
                        f"… to tomorrow {command.args['clock']}")
     begin, at = datetime.fromisoformat(f"{stamp.day} {command.args['clock']}"), stamp.at
-    if command.args.get("near") and at and begin.hour < 12 <= at.hour and abs(begin.hour + 12 - at.hour) < abs(begin.hour - at.hour):
+    near, away = command.args.get("near"), abs(begin.hour + 12 - at.hour) if at else 24
+    if near and at and begin.hour < 12 <= at.hour and away < abs(begin.hour - at.hour) and (near is True or away <= near):
         begin = begin.replace(hour=begin.hour + 12)
         command = replace(command, said=f"move {{}} to {begin:%H:%M}")
     until = until or same_length(found.values(), stamp.kind, f"{begin:%Y-%m-%d %H:%M}")
