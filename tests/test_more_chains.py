@@ -160,3 +160,16 @@ def test_a_question_back_stands_in_the_way_of_no_other_same(tmp_path, lines, sta
 def test_hours_and_days_that_look_like_one_of_a_list_move_nothing(tmp_path, line):
     answers, files = play(tmp_path, HOUSE, "open tasks", line)
     assert files == HOUSE and "todo same" not in answers[-1], answers
+
+
+@pytest.mark.parametrize("only, shown", [("only in october", {"journal/2026-10-03.md", "journal/2026_10_20.md", "a.org"}), ("only this week", {"journal/2026-11-18.md"}), ("only yesterday", {"journal/2026-11-18.md"}), ("only in september", set())])
+def test_a_page_that_is_called_by_its_day_is_of_that_day(tmp_path, only, shown):
+    notes = {"journal/2026-10-03.md": "Bees swarmed.\n", "journal/2026_10_20.md": "- bees again\n", "journal/2026-11-18.md": "bees asleep\n", "a.org": "* bees\n<2026-10-05 Mon>\n* more bees\n"}
+    (_, answer), _ = play(tmp_path, notes, "find bees", only)
+    assert {name for name in notes if name in answer.partition("With fewer words")[0]} == shown, answer
+
+
+@pytest.mark.parametrize("line", ["find roof OR boat OR shed", "find (roof OR shed OR boat) -zebra", "find tag:x OR roof OR boat OR shed"])
+def test_or_in_capitals_is_either_also_where_there_are_more_than_two(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* roof\n* boat\n* shed\n* or\n"}, line)
+    assert "3 sections" in answer, answer
