@@ -25,6 +25,7 @@ from .birthdays import with_birth_date
 from .captures import Request, capture_head, decline, repeated_parts, say
 from .command import Command
 from .dictated import BREAK, offer_signs, with_signs
+from .datecalls import WHICH_DAY
 from .dates import NoSuchDate, say_day, words_of
 from .edits import ask_which, edit, number_in, with_fallback
 from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere, with_its_end
@@ -114,7 +115,9 @@ def to_another_night(request: Request, around: Surroundings) -> dict | None:
     again, end = Request.of(moved[0], request.today), moved[1]
     proposal = understood(again, around) or translated(again, around)
     if proposal is None or proposal["payload"].get("tool") != "org-schedule":
-        return proposal if proposal and str(proposal["payload"].get("text", "")).endswith(" already.") else None
+        told = str(proposal["payload"].get("text", "")) if proposal else ""
+        if told.endswith(WHICH_DAY): return decline(told if f"until {end:%H:%M}" in told or f"bis {end:%H:%M}" in told else f"{told} The end in its title stays as it is; rename changes it.")
+        return proposal if told.endswith(" already.") else None
     title = proposal["payload"]["args"]["heading"].partition(": ")[2]
     in_full = f"move {title} to {proposal['payload']['args']['date']}"
     offered = with_new_end(in_full, title, end)
