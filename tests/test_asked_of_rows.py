@@ -81,3 +81,13 @@ TILL = {"till.md": "# Till\n\n| date | for | in | out |\n|---|---|---:|---:|\n| 
 def test_what_came_in_and_went_out_is_added_for_the_days_that_are_asked_about(tmp_path, line, says, hasnt):
     (answer,), files = play(tmp_path, TILL, line)
     assert says in answer and hasnt not in answer and files == TILL, answer
+
+
+MONTHLY = {"dues.md": "# Dues\n| Name | Oct | Nov |\n|---|---|---|\n| Tom | x | |\n| Eva | x | 3.11. |\n", "pay.org": "* Payments\n| Date | Who | Amount |\n|---+---+---|\n| 2026-10-02 | Tom | 20 |\n| 2026-10-03 | Eva | 20 |\n| 2026-11-02 | Eva | 20 |\n",
+           "trips.org": "| Date | What | Amount |\n|---+---+---|\n| 2026-11-02 | train | 20 |\n"}
+
+@pytest.mark.parametrize("line, says", [("who hasn't paid in november", ("empty for Tom; something stands in it for Eva (3.11.)", "no row with Tom; a row with Eva (2026-11-02)")), ("who has paid for october?", ("for Tom (x), Eva (x); empty for nobody", "a row with Eva (2026-10-03), Tom (2026-10-02)")),
+                                        ("who didn't pay last month", ("empty for nobody", "no row with nobody")), ("wer hat im november noch nicht bezahlt", ("empty for Tom", "no row with Tom"))])
+def test_who_has_nothing_in_a_month_is_told_by_its_column_or_its_rows(tmp_path, line, says):
+    (answer,), files = play(tmp_path, MONTHLY, line)
+    assert all(each in answer for each in says) and "trips" not in answer and files == MONTHLY, answer
