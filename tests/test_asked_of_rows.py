@@ -91,3 +91,12 @@ MONTHLY = {"dues.md": "# Dues\n| Name | Oct | Nov |\n|---|---|---|\n| Tom | x | 
 def test_who_has_nothing_in_a_month_is_told_by_its_column_or_its_rows(tmp_path, line, says):
     (answer,), files = play(tmp_path, MONTHLY, line)
     assert all(each in answer for each in says) and "trips" not in answer and files == MONTHLY, answer
+
+
+BILLS = {"bills.md": "# Invoices\n| No | Client | Amount | Paid |\n|---|---|---|---|\n| 41 | Lumen | 630 | 2026-10-01 |\n| 42 | Lumen | 1120 | |\n| 43 | Kaya | 240 | |\n| 44 | Orsola | 90 | half |\n"}
+
+@pytest.mark.parametrize("lines, says", [(("which invoices are unpaid",), ("42, 43, of 4", "42 | Lumen | 1120", "44 (“half”)")), (("which invoices are unpaid", "how much is that in total"), ("1360, in 2 of 4 rows",)), (("which invoices are paid", "and how much is that"), ("630, in 1 of 4",)),
+                                         (("how much does lumen owe me",), ("1120, in the rows with “lumen” that are not paid",)), (("how much does lumen owe",), ("1120",)), (("how much is unpaid",), ("1360",))])
+def test_what_is_unpaid_is_told_with_its_rows_and_added_up(tmp_path, lines, says):
+    answers, files = play(tmp_path, BILLS, *lines)
+    assert all(each in answers[-1] for each in says) and files == BILLS, answers
