@@ -100,3 +100,19 @@ BILLS = {"bills.md": "# Invoices\n| No | Client | Amount | Paid |\n|---|---|---|
 def test_what_is_unpaid_is_told_with_its_rows_and_added_up(tmp_path, lines, says):
     answers, files = play(tmp_path, BILLS, *lines)
     assert all(each in answers[-1] for each in says) and files == BILLS, answers
+
+
+RUNS = {"runs.md": "# Runs\n| Date | Km | Shoes |\n|---|---|---|\n| 2026-10-30 | 30 | Ghost |\n| 2026-11-02 | 8.2 | Pegasus |\n| 2026-11-17 | 12 | Ghost |\n| 2026-11-18 | 5 | Pegasus |\n",
+        "hens.md": "| Date | Eggs | Donation |\n|---|---|---|\n| 2026-11-17 | 3 | 20 |\n| 2026-11-18 | 4 | 5 |\n"}
+
+@pytest.mark.parametrize("line, says", [("how many km this week", "17 in the column “km”"), ("how many km did i run in november", "25.2 in the column"), ("how many km on the ghosts", "42 in the column “km” in the rows with “ghosts”"), ("total km for ghost in november", "12 in the column"),
+                                        ("how many eggs this week", "7 in the column “eggs”"), ("how many eggs did we get yesterday", "4 in the column")])
+def test_a_unit_that_is_a_column_is_added_up(tmp_path, line, says):
+    (answer,), _ = play(tmp_path, RUNS, line)
+    assert says in answer, answer
+
+
+@pytest.mark.parametrize("line", ["how many donations this week", "how many runs this week", "how many km in march", "how many shoes this week"])
+def test_what_a_column_does_not_count_is_not_added_up(tmp_path, line):
+    (answer,), _ = play(tmp_path, RUNS, line)
+    assert "in the column" not in answer, answer

@@ -56,7 +56,7 @@ from ..targets import Place, files_called, files_holding, resolve_target
 from .inmonths import who_in_month
 from .standing import has_somebody
 from .tablestats import cell_called, cell_of_somebody, cell_on_day, stat_of
-from .tabledays import spent_on, starts, sum_of_days
+from .tabledays import spent_on, starts, sum_of_days, sum_of_unit
 from .tables import of_tables
 
 # %% ../../nbs/reflex/sentences.ipynb #2132e2e8
@@ -136,7 +136,8 @@ def whats_in(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/sentences.ipynb #01ea1365
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, finish_by, edit, unknown_file, under_a_heading,
                            under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (of_clocks, has_somebody, who_in_month, spent_on, sum_of_days, starts, stat_of, cell_called, cell_on_day, cell_of_somebody, alone(pleasantry),
+LOOKING: tuple[Form, ...] = (of_clocks, has_somebody, who_in_month, spent_on, sum_of_days, sum_of_unit, starts,
+                             stat_of, cell_called, cell_on_day, cell_of_somebody, alone(pleasantry),
                              for_journal, page_to_read, which_notes, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, until_birthday, how_long, when_is, is_it_then, is_it_done,
                              alone(recent), inbox, whats_in, of_tables, links_named, alone(find), look, alone(journal_of_today), by_words)
