@@ -173,3 +173,18 @@ def test_a_page_that_is_called_by_its_day_is_of_that_day(tmp_path, only, shown):
 def test_or_in_capitals_is_either_also_where_there_are_more_than_two(tmp_path, line):
     (answer,), _ = play(tmp_path, {"a.org": "* roof\n* boat\n* shed\n* or\n"}, line)
     assert "3 sections" in answer, answer
+
+
+GARDEN = {"house.org": "* TODO Garden fence\nDEADLINE: <2026-11-21 Sat>\n* Garden\n** TODO rake leaves\nSCHEDULED: <2026-11-21 Sat>\n** Beds\n*** TODO compost\nSCHEDULED: <2026-11-20 Fri>\n* TODO Roof :garden:\nDEADLINE: <2026-11-18 Wed>\n* TODO call this week Ana\nDEADLINE: <2026-11-20 Fri>\n"}
+
+@pytest.mark.parametrize("lines, there", [(("what is due in the garden",), ("rake", "compost", "Roof")), (("what's due in the garden this week",), ("rake", "compost", "Roof")), (("what is due for #garden tomorrow",), ("compost",)), (("anything overdue in the garden",), ("Roof",)), (("what is due in the beds",), ("compost",)),
+                                          (("what is due for Ana",), ("call this week Ana",)), (("what is due this week", "only garden"), ("rake", "compost", "Roof")), (("what is due this week", "only in the garden"), ("rake", "compost", "Roof")), (("garden tasks",), ("rake", "compost", "Roof")), (("what is due in garden next week",), ())])
+def test_an_agenda_is_narrowed_to_a_heading_a_tag_or_a_word(tmp_path, lines, there):
+    answers, _ = play(tmp_path, GARDEN, *lines)
+    assert {each for each in ("Garden fence", "rake", "compost", "Roof", "call this week Ana") if each in answers[-1]} == {*there}, answers[-1]
+
+
+@pytest.mark.parametrize("line", ["what is due in the submarine", "what is due in the morning", "what is due in november"])
+def test_what_no_note_has_and_what_is_a_time_is_no_name(tmp_path, line):
+    (answer,), _ = play(tmp_path, GARDEN, line)
+    assert "called or tagged" not in answer, answer

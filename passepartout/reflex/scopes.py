@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/scopes.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LISTED', 'folder_named', 'file_named', 'names_in', 'place_named', 'place_told', 'cut_out', 'about_place',
-           'is_days', 'at_place', 'how_many', 'which_notes', 'in_folder']
+           'about_name', 'is_mentioned', 'is_days', 'at_place', 'how_many', 'which_notes', 'in_folder']
 
 # %% ../../nbs/reflex/scopes.ipynb #5b56766d
 import re
@@ -25,7 +25,8 @@ from .lookups import Surroundings, rank_of
 from .questions import asked
 from .spans import read_span
 from .tasklists import tasks
-from ..targets import files_called
+from ..search import fold
+from ..targets import files_called, files_holding
 
 # %% ../../nbs/reflex/scopes.ipynb #f2bc7498
 _BESIDE = Regex(r"^(?:the|my|our|folder|directory|file|notes?)\s+|\s+(?:folder|directory|project|file|notes?|page)$", re.I)
@@ -69,7 +70,7 @@ def place_told(around: Surroundings) -> str | None:
     return max(common, key=len) if common != {"."} else None
 
 # %% ../../nbs/reflex/scopes.ipynb #915f2e94
-_JOINT, _THERE, _HERE = Regex(r"\s+(in|from|under|within|of|for)\s+", re.I), Regex(r"(?<!\bare)(?<!\bis)\s+(?:in\s+)?there$", re.I), "the-place-that-was-named"
+_JOINT, _THERE, _HERE = Regex(r"\s+(in|from|under|within|of|for|about|with|tagged)\s+", re.I), Regex(r"(?<!\bare)(?<!\bis)\s+(?:in\s+)?there$", re.I), "the-place-that-was-named"
 
 def cut_out(line: str) -> Iterator[tuple[str, str, str]]:
     "Each way to take a place out of a sentence: the word before it, its words, and the sentence without them."
@@ -92,7 +93,33 @@ def about_place(request: Request, around: Surroundings) -> dict | None:
         narrowed = at_place(rest, path, request)
         of_list = narrowed["payload"]["args"].get("view") not in (None, "overdue")
         if not of_list or joint in ("in", "from", "under", "within") and path == folder_named(path, around): return narrowed
+    return about_name(line, request, around)
+
+# %% ../../nbs/reflex/scopes.ipynb #2f771abf
+def about_name(line: str, request: Request, around: Surroundings) -> dict | None:
+    "what is due in the garden, anything overdue for Ana this week: only what is called or tagged so, or stands below a heading called so"
+    if (asked(agenda)(request) or asked(tasks)(request)) is not None: return None
+    said = [(line[:joint.start()], line[joint.end():].split()) for joint in _JOINT.finditer(line)]
+    said = [(head, words) for head, words in said if " " in head or head.lower() in _LISTS]
+    cuts = ((head, words[:size], words[size:]) for head, words in said for size in range(1, min(5, len(words)) + 1))
+    for head, words, after in cuts:
+        if is_days(" ".join(words), request.today) or after and not is_days(" ".join(after), request.today): continue
+        if (call := at_place(" ".join((head, *after)), None, request)) is None: continue
+        name, args = names_in(" ".join(words))[-1].strip(" \"“”#@:"), call["payload"]["args"]
+        if args.get("view") not in (None, "overdue") or name.lower() in _NO_NAME or not is_mentioned(name, around): continue
+        args = {key: value for key, value in args.items() if key != "folder"} | {"group": name}
+        return {**call, "payload": {**call["payload"], "explanation": f"{call['payload']['explanation'].removesuffix(', in ')}, of “{name}”", "args": args}}
     return None
+
+_LISTS = frozenset("due overdue agenda deadlines appointments".split())
+_NO_NAME = frozenset(("", *"the my our a an this that these those it me us you all folder file note notes project".split()))
+
+def is_mentioned(words: str, around: Surroundings) -> bool:
+    "Whether any note has all of these words."
+    def held(around: Surroundings) -> bool:
+        if (index := around.index()) is not None: return bool(files_holding(index, words, 1))
+        return any(all(f" {word}" in text for word in fold(words).split()) for text in (fold(f"{outline.file} {outline.text}") for outline in around.outlines()))
+    return with_fallback(held, around) is True
 
 # %% ../../nbs/reflex/scopes.ipynb #b608f745
 def is_days(words: str, today: date) -> bool:
