@@ -116,3 +116,10 @@ def test_a_unit_that_is_a_column_is_added_up(tmp_path, line, says):
 def test_what_a_column_does_not_count_is_not_added_up(tmp_path, line):
     (answer,), _ = play(tmp_path, RUNS, line)
     assert "in the column" not in answer, answer
+
+
+def test_of_a_table_on_each_page_one_number_comes_first_and_what_follows_a_name_is_read_from_its_colons(tmp_path):
+    pages = {f"daily/2026-11-{day:02}.md": f"# Day\n| Time | Steps |\n|---|---|\n| 9:00 | {day} |\n\nIt was good [sleep:: {day % 3 + 6}]. - mood :: fine\n" for day in range(1, 19)}
+    answers, _ = play(tmp_path, pages, "average steps", "sum of steps", "average sleep", "highest sleep this week")
+    assert answers[1].endswith("sum of steps in daily/2026-11-18.md") and answers[0].startswith("All 18 tables together: 9.5 on average, of 18 numbers.") and answers[1].startswith("All 18 tables together: 171, from 18 rows.")
+    assert answers[2].startswith("7 on average, of 18 numbers, from the pages of 18 days.") and answers[3].startswith("8 is the highest of 3"), answers

@@ -174,16 +174,18 @@ MOST_TABLES, MOST_ROWS = 9, 20
 
 def lines_told(lines: list[str], what: str) -> dict | None:
     "The answer of one line for each table; `None` without any."
-    more = f"\n… {len(lines) - MOST_TABLES} more tables; name the page, for example: {what} in {lines[0].partition(':')[0]}" if len(lines) > MOST_TABLES else ""
+    more = f"\n… {len(lines) - MOST_TABLES} more tables; name the page, for example: {what} in {lines[-1].partition(':')[0]}" if len(lines) > MOST_TABLES else ""
     return say("\n".join(lines[:MOST_TABLES]) + more) if lines else None
 
 def sums(named: dict[str, str], place: str | None, around: Surroundings) -> dict | None:
     "The sum of the column that is asked for, in each table that has it."
-    word, lines = fold(named["what"]).strip(), []
+    word, lines, every = fold(named["what"]).strip(), [], []
     for table in tables_with(word.removesuffix("s"), place, around):
         if (at := column(table, word)) is None: continue
+        every += [(line, cells[at]) for line, cells in rows_of(table, at)]
         total, odd = say_sum([(line, cells[at]) for line, cells in rows_of(table, at)])
         if total or odd: lines.append(f"{table.file}:{table.rows[0][0]}: {total or 'no sum'}, from {len(rows_of(table, at))} rows.{odd}")
+    if len(lines) > MOST_TABLES: lines.insert(0, f"All {len(lines)} tables together: {say_sum(every)[0] or 'no sum'}, from {len(every)} rows.")
     return lines_told(lines, f"sum of {named['what']}")
 
 # %% ../../nbs/reflex/tables.ipynb #fbe139b7
