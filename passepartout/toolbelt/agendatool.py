@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/toolbelt/agendatool.html.md"""
 __all__ = ['MOST_ITEMS', 'ONLY_SO', 'NONE_SO', 'NO_NOTES', 'NEXT', 'AFTER_THAT', 'FURTHER', 'MOST_LOOKED_AT', 'DAYS', 'read_when',
            'read_day', 'read_clock', 'say_places', 'say_broken', 'say_programs', 'hour_of', 'in_hours', 'say_hours',
            'what_else', 'without_notes', 'org_agenda', 'this_moment', 'is_ahead', 'org_next', 'one_group', 'forms_of',
-           'named_so', 'dated_between', 'org_view']
+           'named_so', 'dated_between', 'unsaid_waiting', 'org_view']
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #142439dc
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ from ..outline.hashtags import is_listed
 from ..outline.privacy import is_private
 from ..search import fold
 from ..tools import ToolContext, ToolResult
-from ..awareness.views import VIEWS, render_groups
+from ..awareness.views import VIEWS, WAITING, how_states_are_told, like_a_state, render_groups
 from ..wallclock import clock_remarks
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #87f1f362
@@ -210,6 +210,14 @@ def dated_between(groups: Mapping[str, list[AgendaItem]], title: str, start: dat
     words = (f" from {say_day(first)}" if first else "") + (f" until {say_day(last)}" if last else "")
     return found, render_groups(found, each=50, nothing=f"Nothing found{words}: {title}.")
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #e6584178
+def unsaid_waiting(notes: IndexedNotes | ReadNotes, today: date, private: Sequence[str] = ()) -> str:
+    "The public headings that begin with a word for what waits, where it is no state; empty without any."
+    hits = [hit for word in sorted(WAITING) for hit in notes.find(word, 20, 0.0, today, private).hits
+            if not (hit.keyword or hit.hidden or is_private(hit.tags, private)) and like_a_state(hit.title) in WAITING and hit.file.endswith(".org")]
+    found = {f"“{hit.title}” ({hit.file}:{hit.line})": like_a_state(hit.title) for hit in hits}
+    return f"But {listed(list(found), 3)} {'begins' if len(found) == 1 else 'begin'} with a word that is no state there. {how_states_are_told(found.values())}" if found else ""
+
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #22b31c24
 def org_view(name: str, context: ToolContext, source: NoteSource, private: Sequence[str], group: str = "",
              start: str | None = None, end: str | None = None, question: str = "") -> ToolResult:
@@ -230,5 +238,6 @@ def org_view(name: str, context: ToolContext, source: NoteSource, private: Seque
     secret = secret or any(is_private(tags, private) for _, tags in sets)
     named = [bare for _, tags in sets for tag in tags if is_listed(bare := tag.removeprefix(QUIET), tag != bare)]
     asked = say_tags(named, groups) if sets else before_list(question, groups, today, name.removesuffix("s"))
-    told = "\n".join(filter(None, [asked, "" if asked and question == "groups" else text, without_notes(context) if notes.empty else "", source.doubts(notes, today, not shown)]))
+    unsaid = unsaid_waiting(notes, today, private) if name == "waiting" and not every and not (group or start or end) else ""
+    told = "\n".join(filter(None, [asked, "" if asked and question == "groups" else text, unsaid, without_notes(context) if notes.empty else "", source.doubts(notes, today, not shown)]))
     return ToolResult(told, shown, notes_label([item.file for _, item in every] + [file for file, _ in sets], secret))
