@@ -188,3 +188,20 @@ def test_an_agenda_is_narrowed_to_a_heading_a_tag_or_a_word(tmp_path, lines, the
 def test_what_no_note_has_and_what_is_a_time_is_no_name(tmp_path, line):
     (answer,), _ = play(tmp_path, GARDEN, line)
     assert "called or tagged" not in answer, answer
+
+
+FAMILY = {"mia.md": "# Mia\nborn: 2016-04-12\nshoe size: 35\n", "ben.md": "# Ben\nborn: 2019-08-30\n", "week.org": "* TODO Piano Mia\nSCHEDULED: <2026-11-23 Mon 15:30 +1w>\n* TODO Swim\nSCHEDULED: <2026-11-20 Fri 16:00 +1w>\n"}
+
+@pytest.mark.parametrize("lines, says", [
+    (("how old is mia", "and her birthday?"), "Mia: 10, and 11 on Monday 12 April 2027"), (("how old is mia", "and ben?", "when was he born"), "Ben: 7"), (("who is mia", "what's her shoe size"), "shoe size: 35"),
+    (("who is mia", "and her birthday", "how old is she"), "Mia: 10"), (("what is due today", "and his birthday?"), "I don't know who “his” is"), (("how old is mia", "what's her phone number"), "Mia"),
+    (("when is piano", "when is it next"), "23 November 2026 15:30")])
+def test_a_pronoun_is_who_was_named_in_the_question_before(tmp_path, lines, says):
+    answers, files = play(tmp_path, FAMILY, *lines)
+    assert says in answers[-1] and "'hi'" not in answers[-1] and files == FAMILY, answers
+
+
+@pytest.mark.parametrize("line", ["when is it next", "and when is it next?"])
+def test_what_is_asked_of_it_is_not_answered_with_another_thing(tmp_path, line):
+    answers, _ = play(tmp_path, FAMILY, "what is due this month", line)
+    assert "Swim" not in answers[-1], answers[-1]
