@@ -195,7 +195,7 @@ FAMILY = {"mia.md": "# Mia\nborn: 2016-04-12\nshoe size: 35\n", "ben.md": "# Ben
 @pytest.mark.parametrize("lines, says", [
     (("how old is mia", "and her birthday?"), "Mia: 10, and 11 on Monday 12 April 2027"), (("how old is mia", "and ben?", "when was he born"), "Ben: 7"), (("who is mia", "what's her shoe size"), "shoe size: 35"),
     (("who is mia", "and her birthday", "how old is she"), "Mia: 10"), (("what is due today", "and his birthday?"), "I don't know who “his” is"), (("how old is mia", "what's her phone number"), "Mia"),
-    (("when is piano", "when is it next"), "23 November 2026 15:30")])
+    (("when is piano", "when is it next"), "23 November 2026 15:30"), (("when is mias birthday", "her shoe size?"), "shoe size: 35")])
 def test_a_pronoun_is_who_was_named_in_the_question_before(tmp_path, lines, says):
     answers, files = play(tmp_path, FAMILY, *lines)
     assert says in answers[-1] and "'hi'" not in answers[-1] and files == FAMILY, answers

@@ -21,6 +21,7 @@ from .sentences import READERS, looked_for, understood
 _NAMED = (Regex(r"(?:(?:and|so|but)\s+)?(?:who(?:['’]?s|\s+is|\s+was)|how\s+old\s+(?:is|was)|where\s+(?:is|does|did)|when\s+(?:did|does|was|is)|what\s+(?:did|does)|tell\s+me\s+about|what\s+do\s+(?:i|we)\s+know\s+about|what\s+about|and|find|show(?:\s+me)?|read|open)\s+(?P<name>[^\W\d_][\w .-]{1,40}?)(?:\s+(?:say|said|want|wanted|need|live|lives|work|works|born|like|likes|come|arrive|call|called|write)\b.{0,40})?", re.I),
           Regex(r"(?:(?:and|so)\s+)?(?:(?:what|when|where|which)(?:['’]?s|\s+is|\s+was|\s+are)?\s+)?(?P<name>[^\W\d_][\w .-]{1,40}?)['’]s?\s+\S.{0,60}", re.I),
           Regex(r"(?:has|have|did|does|is|was)\s+(?P<name>[^\W\d_][\w .-]{1,40}?)\s+(?:(?:already|yet|ever)\s+)?\w{3,20}(?:\s.{0,40})?", re.I))
+_OF_HERS = Regex(r"(\S+?)(?:['’]?s)?\s+(?:birthday|(?:phone\s+)?number|phone|e-?mail|address|age)$", re.I)                # annas birthday
 _PRONOUN = Regex(r"\b(?:(?P<of>his|her|their)(?=\s+\w)|(?P<who>he|she|him|her)|(?P<hers>hers))\b", re.I)
 _NO_NAMES = frozenset("i we you it they he she him her his their them this that these those the my our your a an all any everything nothing something is are was were next last due today tomorrow".split())
 
@@ -32,7 +33,7 @@ def named_before(around: Surroundings, today: date) -> str | None:
     asked = with_name(request, before) or request.plain
     for form in _NAMED:
         found = form.fullmatch(asked)
-        name = re.sub(r"^(?:the|my|our)\s+|['’]s?$", "", found["name"], flags=re.I).strip() if found else ""
+        name = re.sub(r"^(?:the|my|our)\s+|['’]s?$", "", _OF_HERS.sub(r"\1", found["name"]), flags=re.I).strip() if found else ""
         if name and not {*name.lower().split()} & _NO_NAMES: return name
     return None
 
@@ -55,7 +56,8 @@ def of_the_same(request: Request, around: Surroundings) -> dict | None:
         unknown = around.earlier and len(request.text) < 80 and _ABOUT.fullmatch(request.plain) and (found := _PRONOUN.search(request.plain))
         return decline(f"I don't know who “{found[0]}” is: the last question named nobody. Say the name, for example: when is Ana's birthday") if unknown else None
     again, before = Request.of(said, request.today), replace(around, earlier=around.earlier[:-1])
-    proposal = understood(again, before) or looked_for(again, before)
+    named = re.match(r"(?:(?:and|so|but)\s+)?(?:his|her|their)\s", request.plain, re.I)                # her shoe size?
+    proposal = understood(again, before) or looked_for(again, before) or (understood(Request.of(f"find {said}", request.today), before) if named else None)
     if proposal is None: return decline(f"I read that as “{said}”, and find no answer to it in your notes. What there is: find {named_before(around, request.today)}")
     payload = proposal["payload"]
     if payload.get("tool") in READERS: return {**proposal, "payload": {**payload, "explanation": f"Read as “{said}”. {payload.get('explanation', '')}"}}
