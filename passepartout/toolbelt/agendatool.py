@@ -129,7 +129,7 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
     during = "".join([f" from {hours[0]:%H:%M}" if hours[0] else "", f" until {hours[1]:%H:%M}" if hours[1] else ""])
     asked = before_days(question, told, first, last, today, during)
     others, named_next = what_else(notes, last, today, private) if first <= today <= last and not (items or question or group or any(hours)) else ("", [])
-    bare, files, bare_secret = bare_lines(notes, first, last, today, context, private, source.cache.default) if not group else ("", [], False)
+    bare, files, bare_secret = bare_lines(notes, first, last, today, context.resources["folder"].root, private, source.cache.default) if not group else ("", [], False)
     if group and not items: listed = NONE_SO.format(group) + listed.removeprefix("Nothing is on: ")
     only = ONLY_SO.format(group) if group and items else ""
     text = "\n".join(filter(None, [asked, only, listed, bare, say_hours(*hours, first, last), say_broken(broken), say_programs(programs),

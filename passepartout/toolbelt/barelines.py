@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from ..conditions import PassepartoutError
-from ..confinement.resources import resolve
+from ..confinement.resources import Root, resolve
 from ..indexing.finding import IndexedNotes
 from ..lazy import Regex
 from ..notes import MOST_BYTES, decode, parse_note
@@ -21,7 +21,6 @@ from ..org import Keywords, Node, Outline
 from ..outline.privacy import is_private
 from ..redaction.secrets import secretless_lines
 from .notesource import ReadNotes
-from ..tools import ToolContext
 from ..tuples import NamedTuple
 
 # %% ../../nbs/toolbelt/12aea_barelines.ipynb #e8a32b6d
@@ -47,7 +46,7 @@ def day_words(first: date, last: date) -> list[str]:
     return list(dict.fromkeys(said for year, month in months for said in (f"{year}-{month + 1:02}", f"{month + 1:02}.{year}", f"{month + 1}.{year}")))
 
 # %% ../../nbs/toolbelt/12aea_barelines.ipynb #542521fa
-def sections_with(words: Sequence[str], notes: IndexedNotes | ReadNotes, today: date, context: ToolContext,
+def sections_with(words: Sequence[str], notes: IndexedNotes | ReadNotes, today: date, root: Root,
                   private: Sequence[str], states: Keywords) -> Iterator[tuple[Outline, Node]]:
     "The sections with one of these words in them."
     if isinstance(notes, ReadNotes):
@@ -56,7 +55,7 @@ def sections_with(words: Sequence[str], notes: IndexedNotes | ReadNotes, today: 
         return
     for hit in notes.find(" OR ".join(f'"{word}"' for word in words), _MOST_SECTIONS, 0.0, today, private).hits:
         try:
-            with resolve([context.resources["folder"].root], hit.file, "read") as file: text = decode(file.read_bytes(MOST_BYTES)).text
+            with resolve([root], hit.file, "read") as file: text = decode(file.read_bytes(MOST_BYTES)).text
             outline = parse_note(text, hit.file, default=states)
         except (PassepartoutError, OSError): continue
         met = (node for node in outline.nodes if node.line == hit.line and bool(node.index) == bool(hit.path))
@@ -81,12 +80,12 @@ def lines_of(outline: Outline, node: Node, first: date, last: date, private: Seq
     return [BareLine(day, outline.file, number, told(number), secret) for day, number in sorted(found)[:MOST_LINES + 1]]
 
 # %% ../../nbs/toolbelt/12aea_barelines.ipynb #2aa520b8
-def bare_lines(notes: IndexedNotes | ReadNotes, first: date, last: date, today: date, context: ToolContext,
+def bare_lines(notes: IndexedNotes | ReadNotes, first: date, last: date, today: date, root: Root,
                private: Sequence[str] = (), states: Keywords = Keywords()) -> tuple[str, list[str], bool]:
     "(what to tell of the lines that begin with one of these days, from today on; their files; whether a private one is among them)."
     first = max(first, today)
     if last < first or not (words := day_words(first, last)): return "", [], False
-    sections = sections_with(words, notes, today, context, private, states)
+    sections = sections_with(words, notes, today, root, private, states)
     found = sorted(line for outline, node in sections for line in lines_of(outline, node, first, last, private))
     if not found: return "", [], False
     shown, more = found[:MOST_LINES], "\n  … and more: a shorter time shows them" if len(found) > MOST_LINES else ""
