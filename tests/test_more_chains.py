@@ -205,3 +205,17 @@ def test_a_pronoun_is_who_was_named_in_the_question_before(tmp_path, lines, says
 def test_what_is_asked_of_it_is_not_answered_with_another_thing(tmp_path, line):
     answers, _ = play(tmp_path, FAMILY, "what is due this month", line)
     assert "Swim" not in answers[-1], answers[-1]
+
+
+@pytest.mark.parametrize("name", ["todo.md", "Tasks.md", "lists/todos.md"])
+@pytest.mark.parametrize("line", ["put wrapping paper on the todo list", "add wrapping paper to my todos", "add wrapping paper to the task list"])
+def test_the_list_of_tasks_is_the_file_that_is_called_so(tmp_path, name, line):
+    _, files = play(tmp_path, {name: "- [ ] a\n"}, line)
+    assert files == {name: "- [ ] a\n- [ ] wrapping paper\n"}
+
+
+def test_two_files_of_tasks_are_none_and_a_day_goes_with_it(tmp_path):
+    _, files = play(tmp_path / "a", {"todo.md": "- [ ] a\n", "tasks.md": "- [ ] b\n"}, "add wrapping paper to my todos")
+    assert files["todo.md"] == "- [ ] a\n" and "wrapping paper" in files["inbox.md"]
+    _, files = play(tmp_path / "b", {"todo.org": "* TODO a\n"}, "add wrapping paper to my todos for friday")
+    assert files == {"todo.org": "* TODO a\n* TODO wrapping paper\nSCHEDULED: <2026-11-20 Fri>\n"}, files

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/scopes.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LISTED', 'folder_named', 'file_named', 'names_in', 'place_named', 'place_told', 'cut_out', 'about_place',
-           'about_name', 'is_mentioned', 'is_days', 'at_place', 'how_many', 'which_notes', 'in_folder']
+           'about_name', 'is_mentioned', 'is_days', 'at_place', 'on_their_list', 'how_many', 'which_notes', 'in_folder']
 
 # %% ../../nbs/reflex/scopes.ipynb #5b56766d
 import re
@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 
 from ..lazy import Regex
 from .agendas import agenda
-from .captures import Request, decline, say
+from .captures import Request, decline, names_tasks, placed, say
 from .dates import NoSuchDate, words_of
 from .edits import entries_in, with_fallback
 from .files import paths_of
@@ -135,6 +135,17 @@ def at_place(line: str, path: str | None, request: Request) -> dict | None:
     payload = proposal["payload"] if proposal else {}
     if payload.get("tool") != "org-agenda" or payload["args"].get("folder") != _HERE or "group" in payload["args"]: return None
     return {**proposal, "payload": {**payload, "explanation": payload["explanation"].replace(_HERE, path or ""), "args": {**payload["args"], "folder": path}}}
+
+# %% ../../nbs/reflex/scopes.ipynb #67c98e16
+_TASK_FILES = ("todo", "todos", "to-do", "tasks", "task list", "todo list")
+
+def on_their_list(request: Request, around: Surroundings) -> dict | None:
+    "add X to the todo list: the task in the one file that is called so, else in the inbox; and the other forms of `captures.placed`"
+    proposal = placed(request)
+    if proposal is None or proposal["payload"].get("tool") != "org-capture" or not names_tasks(request.text.strip()): return proposal
+    files = {file for name in _TASK_FILES if (file := file_named(name, around))}
+    if len(files) != 1: return proposal
+    return {**proposal, "payload": {**proposal["payload"], "args": {**proposal["payload"]["args"], "file": files.pop()}}}
 
 # %% ../../nbs/reflex/scopes.ipynb #74e212ef
 _HOW_MANY = Regex(r"(?:how\s+many|count)\s+(?:all\s+|my\s+|the\s+|of\s+my\s+)*(?:notes|files|pages|documents|notizen|dateien)(?:\s+(?:do\s+(?:i|we)\s+have|have\s+(?:i|we)|are(?:\s+there)?|i\s+have))?(?:\s+(?:in|under)\s+(.{1,80}?))?(?:\s+(?:now|already|altogether|in\s+total|in\s+all))?", re.I)

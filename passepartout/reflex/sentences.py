@@ -24,7 +24,7 @@ from .clocklines import of_clocks
 from .counts import how_many_of
 from .offers import EACH_LINE, TODO_OR_NOTE, fit_to_be_each
 from .birthdays import birthdays, told_birthday, until_birthday
-from .captures import COMMAND, Request, capture, decline, placed, tool_call
+from .captures import COMMAND, Request, capture, decline, tool_call
 from .command import Command
 from .dates import NoSuchDate
 from .edits import edit, look, moved_instead, with_fallback
@@ -39,7 +39,7 @@ from .lookups import Surroundings, look_up, rank_of
 from .paraphrases import paraphrased
 from .passed import next_time, on_its_day
 from .questions import asked
-from .scopes import about_place, how_many, which_notes
+from .scopes import about_place, how_many, on_their_list, which_notes
 from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
 from .whens import split_when
@@ -135,7 +135,7 @@ def whats_in(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/reflex/sentences.ipynb #01ea1365
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, finish_by, edit, unknown_file, under_a_heading,
-                           under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
+                           under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), on_their_list)
 LOOKING: tuple[Form, ...] = (of_clocks, has_somebody, who_in_month, spent_on, sum_of_days, sum_of_unit, starts,
                              stat_of, cell_called, cell_on_day, cell_of_somebody, alone(pleasantry),
                              for_journal, page_to_read, which_notes, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
