@@ -219,3 +219,19 @@ def test_two_files_of_tasks_are_none_and_a_day_goes_with_it(tmp_path):
     assert files["todo.md"] == "- [ ] a\n" and "wrapping paper" in files["inbox.md"]
     _, files = play(tmp_path / "b", {"todo.org": "* TODO a\n"}, "add wrapping paper to my todos for friday")
     assert files == {"todo.org": "* TODO a\n* TODO wrapping paper\nSCHEDULED: <2026-11-20 Fri>\n"}, files
+
+
+CASES = {"cases.org": "* Case 31: DKA\n* Case 33: febrile neutropenia\nculture taken\n* Roof\n", "rota.org": "* Rota\n| Date | Shift |\n|---+---|\n| 2026-11-20 | late 13-21 |\n"}
+
+@pytest.mark.parametrize("lines, says, stands", [
+    (("case 33",), "culture taken", None), (("note for case 33: switched drug", "yes"), "Case 33", "* Case 33: febrile neutropenia\nculture taken\nswitched drug\n* Roof"),
+    (("todo for case 33: ask lab", "yes"), "Case 33", "culture taken\n** TODO ask lab\n* Roof"), (("when do i start tomorrow",), "late 13-21", None)])
+def test_a_heading_is_called_by_what_stands_before_its_colon(tmp_path, lines, says, stands):
+    answers, files = play(tmp_path, CASES, *lines)
+    assert says in answers[-1] and ("inbox.org" not in files) and (stands is None or stands in files["cases.org"]), (answers, files)
+
+
+@pytest.mark.parametrize("line", ["note for Ana: bring keys", "note for case 35: nothing", "todo for tomorrow: call Bo", "case 3"])
+def test_what_is_called_otherwise_is_no_place_for_a_note(tmp_path, line):
+    answers, files = play(tmp_path, CASES, line)
+    assert files["cases.org"] == CASES["cases.org"] and " under " not in answers[0], answers

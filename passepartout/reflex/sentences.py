@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from ..lazy import Regex
 from .agendas import AROUND, agenda, my_days
 from .asides import aside
-from .below import under_a_heading, under_a_line
+from .below import begins_so, for_a_heading, under_a_heading, under_a_line
 from .answers import how_long, is_it_done, is_it_then, when_is
 from .clocklines import of_clocks
 from .counts import how_many_of
@@ -119,10 +119,10 @@ def titled(request: Request, around: Surroundings) -> dict | None:
     return exactly(text, request.today, around) if len(text) > 2 else None
 
 def exactly(text: str, today: date, around: Surroundings) -> dict | None:
-    "What shows the one heading or file that is called `text`, all of it; `None` where there is none or there are several."
+    "What shows the one heading or file that is called `text`, all of it or up to its colon; `None` where there is none or there are several."
     if not 0 < len(text) <= 80 or "\n" in text or set(text) & set('"“”:;'): return None
     found = with_fallback(lambda around: [look_up(around, Command("show", text, ""), today)], around)
-    exact = isinstance(found, list) and found[0].kind == "one" and found[0].rank == 0
+    exact = isinstance(found, list) and found[0].kind == "one" and (found[0].rank == 0 or begins_so(text, found[0].places[0].title))
     return look(Request.of(f"show {text}", today), around) if exact else None
 
 # %% ../../nbs/reflex/sentences.ipynb #421c8d68
@@ -135,7 +135,7 @@ def whats_in(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/reflex/sentences.ipynb #01ea1365
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, finish_by, edit, unknown_file, under_a_heading,
-                           under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), on_their_list)
+                           for_a_heading, under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), on_their_list)
 LOOKING: tuple[Form, ...] = (of_clocks, has_somebody, who_in_month, spent_on, sum_of_days, sum_of_unit, starts,
                              stat_of, cell_called, cell_on_day, cell_of_somebody, alone(pleasantry),
                              for_journal, page_to_read, which_notes, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,

@@ -77,6 +77,7 @@ _FIRST, _LAST = r"start|begin|be\s+there|get\s+up", r"finish|end|stop|get\s+off|
 _STARTS = Regex(rf"(?:(?:at\s+)?what\s+(?:time|hour)|when|how\s+early)\s+(?:do|will|must|should|can|shall|am)\s+(?:i|we)\s+(?:have\s+to\s+|need\s+to\s+)?(?:(?P<first>{_FIRST})|{_LAST})(?:\s+(?:at\s+)?(?:work|working|my\s+shift|the\s+shift|my\s+day|the\s+day))?\s+(?P<when>.{{2,40}})"
                 rf"|(?:(?:at\s+)?what\s+time|when)\s+(?:does|do)\s+(?:my|our|the)\s+(?:shift|work|day|duty|lessons|classes)\s+(?:(?P<first2>{_FIRST})|{_LAST})\s+(?P<when2>.{{2,40}})"
                 r"|wann\s+(?:muss|soll)\s+ich\s+(?P<when3>.{2,40}?)\s+(?P<first3>anfangen|beginnen)|(?:wann|um\s+wie\s*viel\s+uhr)\s+fange\s+ich\s+(?P<when4>.{2,40}?)\s+(?P<first4>an)", re.I)
+_HOURS = Regex(r"(?<![\d.:-])\d{1,2}(?:[:.]\d\d)?\s?[-–]\s?\d{1,2}(?:[:.]\d\d)?(?![\d.:-])")          # late 13-21
 _CLOCK = Regex(r"\d{1,2}[:.]\d\d(?:\s*[-–]\s*\d{1,2}[:.]\d\d)?|\d{1,2}\s?(?:h|am|pm|uhr)", re.I)
 
 def starts(request: Request, around: Surroundings) -> dict | None:
@@ -87,7 +88,8 @@ def starts(request: Request, around: Surroundings) -> dict | None:
     try: span = coming(words_of(when), request.today) or coming(words_of(in_english_days(when) or ""), request.today)
     except NoSuchDate: return None
     if not span or span.start != span.end: return None
-    rows = with_fallback(lambda around: [row for row in rows_within(span, [], around) if any(_CLOCK.fullmatch(cell.strip()) for cell in row[2])], around)
+    timed = lambda cell: _CLOCK.fullmatch(cell.strip()) or _HOURS.search(cell[:200])
+    rows = with_fallback(lambda around: [row for row in rows_within(span, [], around) if any(map(timed, row[2]))], around)
     if isinstance(rows, dict): return rows
     if rows:
         return say(f"On {say_day(span.start)} a table has:" + "".join(f"\n  {' | '.join(cells)}  ({table.file}:{line})" for table, line, cells in rows[:MOST_ROWS])
