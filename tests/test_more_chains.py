@@ -235,3 +235,22 @@ def test_a_heading_is_called_by_what_stands_before_its_colon(tmp_path, lines, sa
 def test_what_is_called_otherwise_is_no_place_for_a_note(tmp_path, line):
     answers, files = play(tmp_path, CASES, line)
     assert files["cases.org"] == CASES["cases.org"] and " under " not in answers[0], answers
+
+
+NOVEL = {"novel.org": "#+TODO: IDEA DRAFT | FINAL\n* IDEA 4 Storm\n* DRAFT 3 The quarry\n", "house.org": "* TODO Roof\n"}
+
+@pytest.mark.parametrize("lines, stands", [(("set storm to draft",), "* DRAFT 4 Storm"), (("make storm a draft",), "* DRAFT 4 Storm"), (("storm is final", "yes"), "* FINAL 4 Storm"), (("set the quarry to final",), "* FINAL 3 The quarry")])
+def test_a_state_that_the_file_has_is_set_in_small_letters(tmp_path, lines, stands):
+    answers, files = play(tmp_path, NOVEL, *lines)
+    assert stands in files["novel.org"] and files["house.org"] == NOVEL["house.org"], answers
+
+
+@pytest.mark.parametrize("line", ["set roof to draft", "storm is over", "make storm final", "put storm in a box"])
+def test_a_state_that_the_file_has_not_is_none(tmp_path, line):
+    answers, files = play(tmp_path, NOVEL, line)
+    assert files == NOVEL, answers
+
+
+def test_what_is_in_a_state_of_its_own_is_listed(tmp_path):
+    answers, _ = play(tmp_path, NOVEL, "what's still a draft", "show drafts", "what is in idea")
+    assert "3 The quarry" in answers[0] and "3 The quarry" in answers[1] and "4 Storm" in answers[2] and "Storm" not in answers[0]

@@ -53,6 +53,7 @@ from ..search import fold, fold_outline
 from ..targets import Place, files_called, files_holding, resolve_target
 
 # %% ../../nbs/reflex/sentences.ipynb #516e1b1d
+from .filestates import in_own_state, set_own_state
 from .inmonths import who_in_month
 from .standing import has_somebody
 from .tablestats import cell_called, cell_of_somebody, cell_on_day, stat_of
@@ -161,7 +162,7 @@ def on_that_list(request: Request, around: Surroundings) -> dict | None:
     return list_goes_on(request, around, exact) or list_named(request, around, exact)
 
 # %% ../../nbs/reflex/sentences.ipynb #b3c3c969
-THEN: tuple[Form, ...] = (*LOOKING, corrected_title, on_that_list, titled, reworded, how_many_of, alone(my_days), or_a_list, timed_anew)
+THEN: tuple[Form, ...] = (*LOOKING, corrected_title, on_that_list, titled, set_own_state, in_own_state, reworded, how_many_of, alone(my_days), or_a_list, timed_anew)
 
 # %% ../../nbs/reflex/sentences.ipynb #e1c05c1e
 def several_lines(text: str) -> dict:
