@@ -82,14 +82,14 @@ def lines_of(outline: Outline, node: Node, first: date, last: date, private: Seq
 # %% ../../nbs/toolbelt/12aea_barelines.ipynb #2aa520b8
 def bare_lines(notes: IndexedNotes | ReadNotes, first: date, last: date, today: date, root: Root,
                private: Sequence[str] = (), states: Keywords = Keywords()) -> tuple[str, list[str], bool]:
-    "(what to tell of the lines that begin with one of these days, from today on; their files; whether a private one is among them)."
-    first = max(first, today)
+    "(what to tell of the lines that begin with one of these days, of days that run on from today on; their files; whether a private one is among them)."
+    first = first if last < today else max(first, today)
     if last < first or not (words := day_words(first, last)): return "", [], False
     sections = sections_with(words, notes, today, root, private, states)
     found = sorted(line for outline, node in sections for line in lines_of(outline, node, first, last, private))
     if not found: return "", [], False
     shown, more = found[:MOST_LINES], "\n  … and more: a shorter time shows them" if len(found) > MOST_LINES else ""
     lines = "".join(f"\n  {line.file}:{line.line}  {cut(line.text, 160)}" for line in shown)
-    ask = f"A day that is written <{shown[0].day}>, in angle brackets, is on the agenda itself."
-    told = f"Lines that begin with {'this day' if first == last else 'one of these days'}:{lines}{more}\n{ask}"
+    ask = "" if last < today else f"\nA day that is written <{shown[0].day}>, in angle brackets, is on the agenda itself."
+    told = f"Lines that begin with {'this day' if first == last else 'one of these days'}:{lines}{more}{ask}"
     return told, [line.file for line in shown], any(line.private for line in shown)
