@@ -254,3 +254,10 @@ def test_a_state_that_the_file_has_not_is_none(tmp_path, line):
 def test_what_is_in_a_state_of_its_own_is_listed(tmp_path):
     answers, _ = play(tmp_path, NOVEL, "what's still a draft", "show drafts", "what is in idea")
     assert "3 The quarry" in answers[0] and "3 The quarry" in answers[1] and "4 Storm" in answers[2] and "Storm" not in answers[0]
+
+
+@pytest.mark.parametrize("line, there, not_there", [("find letter in characters", "Marta", "Timeline"), ("find letter in the novel folder", "Timeline", "post"), ("search for letter in novel", "Marta", "post"), ("find letter or stamp in inbox", "post", "Marta")])
+def test_a_search_is_in_the_file_or_folder_that_is_named(tmp_path, line, there, not_there):
+    notes = {"novel/characters.md": "# Characters\n## Marta\ngets a letter\n", "novel/time.md": "# Timeline\na letter\n", "inbox.md": "- [ ] post letter\n- [ ] stamp\n"}
+    (answer,), _ = play(tmp_path, notes, line)
+    assert there in answer and not_there not in answer, answer

@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/reflex/scopes.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LISTED', 'folder_named', 'file_named', 'names_in', 'place_named', 'place_told', 'cut_out', 'about_place',
-           'about_name', 'is_mentioned', 'is_days', 'at_place', 'on_their_list', 'how_many', 'which_notes', 'in_folder']
+           'about_name', 'is_mentioned', 'is_days', 'at_place', 'found_in', 'on_their_list', 'how_many', 'which_notes',
+           'in_folder']
 
 # %% ../../nbs/reflex/scopes.ipynb #5b56766d
 import re
@@ -23,6 +24,7 @@ from .edits import entries_in, with_fallback
 from .files import paths_of
 from .lookups import Surroundings, rank_of
 from .questions import asked
+from .searches import find
 from .spans import read_span
 from .tasklists import tasks
 from ..search import fold
@@ -135,6 +137,19 @@ def at_place(line: str, path: str | None, request: Request) -> dict | None:
     payload = proposal["payload"] if proposal else {}
     if payload.get("tool") != "org-agenda" or payload["args"].get("folder") != _HERE or "group" in payload["args"]: return None
     return {**proposal, "payload": {**payload, "explanation": payload["explanation"].replace(_HERE, path or ""), "args": {**payload["args"], "folder": path}}}
+
+# %% ../../nbs/reflex/scopes.ipynb #084ec100
+_FIND_IN = Regex(r"(?P<find>(?:find|search(?:\s+for)?|look\s+for)\s+(?P<what>\S.{1,100}?))\s+(?:in|inside|within)\s+(?P<place>\S.{1,60})", re.I)
+
+def found_in(request: Request, around: Surroundings) -> dict | None:
+    "find letter in characters: the search in the one folder or file that is called so; `None` where none is."
+    found = _FIND_IN.fullmatch(request.plain) if len(request.text) < 200 and "\n" not in request.text and ":" not in request.text else None
+    call = find(Request.of(found["find"], request.today)) if found else None
+    if not call or call["payload"].get("tool") != "org-find" or (path := place_named(found["place"].strip(' "“”'), around)) is None: return None
+    args, in_folder = call["payload"]["args"], not path.endswith((".org", ".md"))
+    query = f"({args['query']})" if " OR " in args["query"] else args["query"]
+    narrowed = {"folder": path} if in_folder else {"query": f'{query} file:"{path}"'}
+    return {**call, "payload": {**call["payload"], "explanation": f"{call['payload']['explanation']}, in {path}", "args": {**args, **narrowed}}}
 
 # %% ../../nbs/reflex/scopes.ipynb #67c98e16
 _TASK_FILES = ("todo", "todos", "to-do", "tasks", "task list", "todo list")

@@ -39,7 +39,7 @@ from .lookups import Surroundings, look_up, rank_of
 from .paraphrases import paraphrased
 from .passed import next_time, on_its_day
 from .questions import asked
-from .scopes import about_place, how_many, on_their_list, which_notes
+from .scopes import about_place, found_in, how_many, on_their_list, which_notes
 from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
 from .whens import split_when
@@ -141,7 +141,7 @@ LOOKING: tuple[Form, ...] = (of_clocks, has_somebody, who_in_month, spent_on, su
                              stat_of, cell_called, cell_on_day, cell_of_somebody, alone(pleasantry),
                              for_journal, page_to_read, which_notes, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, until_birthday, how_long, when_is, is_it_then, is_it_done,
-                             alone(recent), inbox, whats_in, of_tables, links_named, alone(find), look, alone(journal_of_today), by_words)
+                             alone(recent), inbox, whats_in, of_tables, links_named, found_in, alone(find), look, alone(journal_of_today), by_words)
 
 
 # %% ../../nbs/reflex/sentences.ipynb #fb76210a
