@@ -175,3 +175,10 @@ def test_a_correction_that_was_not_understood_is_put_right_itself(tmp_path):
 def test_an_hour_with_a_point_beside_the_wrong_one(tmp_path, said):
     answers, files = play(tmp_path, {}, "dentist friday 9:30", said)
     assert "<2026-11-20 Fri 10:30>" in files["inbox.org"], answers
+
+
+@pytest.mark.parametrize("lines, hour", [(("movie saturday 6pm", "make that 6:30"), "18:30"), (("movie saturday 6pm", "no, sunday", "no, 7:15"), "19:15"), (("movie saturday 18:00", "make that 6:30"), "06:30"),
+                                         (("dentist monday 4pm", "no, 9:30"), "09:30"), (("dentist monday 9am", "no, 9:30"), "09:30"), (("movie saturday 6pm", "make that 6:30am"), "06:30")])
+def test_an_hour_near_one_of_the_afternoon_is_in_the_same_half_of_the_day(tmp_path, lines, hour):
+    answers, files = play(tmp_path, {"a.org": "* Films\n"}, *lines)
+    assert f"{hour}>" in files["inbox.org"], (answers, files)

@@ -171,3 +171,18 @@ def test_a_tool_moves_a_date_that_repeats_to_one_of_its_turns_only(tmp_path):
     assert "<2026-12-08 Tue 19:00 +1w>" in move_appointment(outline, outline.nodes[1], date(2026, 12, 8))
     for day in (date(2026, 11, 17), date(2026, 11, 25)):
         with pytest.raises(PassepartoutError, match="would move every turn"): move_appointment(outline, outline.nodes[1], day)
+
+
+@pytest.mark.parametrize("asked", ["what's on tomorrow", "tomorrow?", "what is due this week", "what is on in november", "am I free tomorrow"])
+def test_a_calendar_that_is_a_list_of_bare_days_is_told_with_the_agenda_and_is_no_item_of_it(tmp_path, asked):
+    notes = {"school.md": "# School\n- 2026-11-18 photographer\n- [x] 2026-11-20 paid\n- 2026-11-20 lantern walk 17:00\n", "b.org": "* TODO Bins\nSCHEDULED: <2026-11-20 Fri>\n"}
+    (answer, done), files = play(tmp_path, notes, asked, "done 2")
+    assert "TODO Bins  (b.org:1)" in answer and "school.md:4  - 2026-11-20 lantern walk 17:00" in answer and "photographer" not in answer and "paid" not in answer, answer
+    assert files == notes and "has 1" in done.replace("only ", ""), done
+
+
+def test_bare_days_that_are_over_are_told_to_who_asks_for_them(tmp_path):
+    notes = {"timeline.md": "# Timeline\n- 1922-05-03 ferry sinks\n- 1922-06-10 quarry\n", "log.md": "- 2026-11-17 saw the fox\n- 2026-11-16 rain\n"}
+    answers, _ = play(tmp_path, notes, "what is on in may 1922", "what was on on tuesday", "what is due this week")
+    assert "ferry sinks" in answers[0] and "quarry" not in answers[0] and "angle brackets" not in answers[0], answers
+    assert "saw the fox" in answers[1] and "rain" not in answers[1] and "fox" not in answers[2], answers

@@ -160,3 +160,104 @@ def test_a_question_back_stands_in_the_way_of_no_other_same(tmp_path, lines, sta
 def test_hours_and_days_that_look_like_one_of_a_list_move_nothing(tmp_path, line):
     answers, files = play(tmp_path, HOUSE, "open tasks", line)
     assert files == HOUSE and "todo same" not in answers[-1], answers
+
+
+@pytest.mark.parametrize("only, shown", [("only in october", {"journal/2026-10-03.md", "journal/2026_10_20.md", "a.org"}), ("only this week", {"journal/2026-11-18.md"}), ("only yesterday", {"journal/2026-11-18.md"}), ("only in september", set())])
+def test_a_page_that_is_called_by_its_day_is_of_that_day(tmp_path, only, shown):
+    notes = {"journal/2026-10-03.md": "Bees swarmed.\n", "journal/2026_10_20.md": "- bees again\n", "journal/2026-11-18.md": "bees asleep\n", "a.org": "* bees\n<2026-10-05 Mon>\n* more bees\n"}
+    (_, answer), _ = play(tmp_path, notes, "find bees", only)
+    assert {name for name in notes if name in answer.partition("With fewer words")[0]} == shown, answer
+
+
+@pytest.mark.parametrize("line", ["find roof OR boat OR shed", "find (roof OR shed OR boat) -zebra", "find tag:x OR roof OR boat OR shed"])
+def test_or_in_capitals_is_either_also_where_there_are_more_than_two(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* roof\n* boat\n* shed\n* or\n"}, line)
+    assert "3 sections" in answer, answer
+
+
+GARDEN = {"house.org": "* TODO Garden fence\nDEADLINE: <2026-11-21 Sat>\n* Garden\n** TODO rake leaves\nSCHEDULED: <2026-11-21 Sat>\n** Beds\n*** TODO compost\nSCHEDULED: <2026-11-20 Fri>\n* TODO Roof :garden:\nDEADLINE: <2026-11-18 Wed>\n* TODO call this week Ana\nDEADLINE: <2026-11-20 Fri>\n"}
+
+@pytest.mark.parametrize("lines, there", [(("what is due in the garden",), ("rake", "compost", "Roof")), (("what's due in the garden this week",), ("rake", "compost", "Roof")), (("what is due for #garden tomorrow",), ("compost",)), (("anything overdue in the garden",), ("Roof",)), (("what is due in the beds",), ("compost",)),
+                                          (("what is due for Ana",), ("call this week Ana",)), (("what is due this week", "only garden"), ("rake", "compost", "Roof")), (("what is due this week", "only in the garden"), ("rake", "compost", "Roof")), (("garden tasks",), ("rake", "compost", "Roof")), (("what is due in garden next week",), ())])
+def test_an_agenda_is_narrowed_to_a_heading_a_tag_or_a_word(tmp_path, lines, there):
+    answers, _ = play(tmp_path, GARDEN, *lines)
+    assert {each for each in ("Garden fence", "rake", "compost", "Roof", "call this week Ana") if each in answers[-1]} == {*there}, answers[-1]
+
+
+@pytest.mark.parametrize("line", ["what is due in the submarine", "what is due in the morning", "what is due in november"])
+def test_what_no_note_has_and_what_is_a_time_is_no_name(tmp_path, line):
+    (answer,), _ = play(tmp_path, GARDEN, line)
+    assert "called or tagged" not in answer, answer
+
+
+FAMILY = {"mia.md": "# Mia\nborn: 2016-04-12\nshoe size: 35\n", "ben.md": "# Ben\nborn: 2019-08-30\n", "week.org": "* TODO Piano Mia\nSCHEDULED: <2026-11-23 Mon 15:30 +1w>\n* TODO Swim\nSCHEDULED: <2026-11-20 Fri 16:00 +1w>\n"}
+
+@pytest.mark.parametrize("lines, says", [
+    (("how old is mia", "and her birthday?"), "Mia: 10, and 11 on Monday 12 April 2027"), (("how old is mia", "and ben?", "when was he born"), "Ben: 7"), (("who is mia", "what's her shoe size"), "shoe size: 35"),
+    (("who is mia", "and her birthday", "how old is she"), "Mia: 10"), (("what is due today", "and his birthday?"), "I don't know who “his” is"), (("how old is mia", "what's her phone number"), "Mia"),
+    (("when is piano", "when is it next"), "23 November 2026 15:30"), (("when is mias birthday", "her shoe size?"), "shoe size: 35")])
+def test_a_pronoun_is_who_was_named_in_the_question_before(tmp_path, lines, says):
+    answers, files = play(tmp_path, FAMILY, *lines)
+    assert says in answers[-1] and "'hi'" not in answers[-1] and files == FAMILY, answers
+
+
+@pytest.mark.parametrize("line", ["when is it next", "and when is it next?"])
+def test_what_is_asked_of_it_is_not_answered_with_another_thing(tmp_path, line):
+    answers, _ = play(tmp_path, FAMILY, "what is due this month", line)
+    assert "Swim" not in answers[-1], answers[-1]
+
+
+@pytest.mark.parametrize("name", ["todo.md", "Tasks.md", "lists/todos.md"])
+@pytest.mark.parametrize("line", ["put wrapping paper on the todo list", "add wrapping paper to my todos", "add wrapping paper to the task list"])
+def test_the_list_of_tasks_is_the_file_that_is_called_so(tmp_path, name, line):
+    _, files = play(tmp_path, {name: "- [ ] a\n"}, line)
+    assert files == {name: "- [ ] a\n- [ ] wrapping paper\n"}
+
+
+def test_two_files_of_tasks_are_none_and_a_day_goes_with_it(tmp_path):
+    _, files = play(tmp_path / "a", {"todo.md": "- [ ] a\n", "tasks.md": "- [ ] b\n"}, "add wrapping paper to my todos")
+    assert files["todo.md"] == "- [ ] a\n" and "wrapping paper" in files["inbox.md"]
+    _, files = play(tmp_path / "b", {"todo.org": "* TODO a\n"}, "add wrapping paper to my todos for friday")
+    assert files == {"todo.org": "* TODO a\n* TODO wrapping paper\nSCHEDULED: <2026-11-20 Fri>\n"}, files
+
+
+CASES = {"cases.org": "* Case 31: DKA\n* Case 33: febrile neutropenia\nculture taken\n* Roof\n", "rota.org": "* Rota\n| Date | Shift |\n|---+---|\n| 2026-11-20 | late 13-21 |\n"}
+
+@pytest.mark.parametrize("lines, says, stands", [
+    (("case 33",), "culture taken", None), (("note for case 33: switched drug", "yes"), "Case 33", "* Case 33: febrile neutropenia\nculture taken\nswitched drug\n* Roof"),
+    (("todo for case 33: ask lab", "yes"), "Case 33", "culture taken\n** TODO ask lab\n* Roof"), (("when do i start tomorrow",), "late 13-21", None)])
+def test_a_heading_is_called_by_what_stands_before_its_colon(tmp_path, lines, says, stands):
+    answers, files = play(tmp_path, CASES, *lines)
+    assert says in answers[-1] and ("inbox.org" not in files) and (stands is None or stands in files["cases.org"]), (answers, files)
+
+
+@pytest.mark.parametrize("line", ["note for Ana: bring keys", "note for case 35: nothing", "todo for tomorrow: call Bo", "case 3"])
+def test_what_is_called_otherwise_is_no_place_for_a_note(tmp_path, line):
+    answers, files = play(tmp_path, CASES, line)
+    assert files["cases.org"] == CASES["cases.org"] and " under " not in answers[0], answers
+
+
+NOVEL = {"novel.org": "#+TODO: IDEA DRAFT | FINAL\n* IDEA 4 Storm\n* DRAFT 3 The quarry\n", "house.org": "* TODO Roof\n"}
+
+@pytest.mark.parametrize("lines, stands", [(("set storm to draft",), "* DRAFT 4 Storm"), (("make storm a draft",), "* DRAFT 4 Storm"), (("storm is final", "yes"), "* FINAL 4 Storm"), (("set the quarry to final",), "* FINAL 3 The quarry")])
+def test_a_state_that_the_file_has_is_set_in_small_letters(tmp_path, lines, stands):
+    answers, files = play(tmp_path, NOVEL, *lines)
+    assert stands in files["novel.org"] and files["house.org"] == NOVEL["house.org"], answers
+
+
+@pytest.mark.parametrize("line", ["set roof to draft", "storm is over", "make storm final", "put storm in a box"])
+def test_a_state_that_the_file_has_not_is_none(tmp_path, line):
+    answers, files = play(tmp_path, NOVEL, line)
+    assert files == NOVEL, answers
+
+
+def test_what_is_in_a_state_of_its_own_is_listed(tmp_path):
+    answers, _ = play(tmp_path, NOVEL, "what's still a draft", "show drafts", "what is in idea")
+    assert "3 The quarry" in answers[0] and "3 The quarry" in answers[1] and "4 Storm" in answers[2] and "Storm" not in answers[0]
+
+
+@pytest.mark.parametrize("line, there, not_there", [("find letter in characters", "Marta", "Timeline"), ("find letter in the novel folder", "Timeline", "post"), ("search for letter in novel", "Marta", "post"), ("find letter or stamp in inbox", "post", "Marta")])
+def test_a_search_is_in_the_file_or_folder_that_is_named(tmp_path, line, there, not_there):
+    notes = {"novel/characters.md": "# Characters\n## Marta\ngets a letter\n", "novel/time.md": "# Timeline\na letter\n", "inbox.md": "- [ ] post letter\n- [ ] stamp\n"}
+    (answer,), _ = play(tmp_path, notes, line)
+    assert there in answer and not_there not in answer, answer

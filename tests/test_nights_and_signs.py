@@ -43,3 +43,9 @@ def test_a_page_called_note_5_is_asked_about(tmp_path):
     assert "“note 5”" in answers[0] and "five" in answers[1] and files["inbox.md"] == "## 5\n"
     _, files = play(tmp_path / "b", {"x.org": "* Other\n"}, "note 5")
     assert files["inbox.org"] == "* 5\n"
+
+
+@pytest.mark.parametrize("line, told, day", [("no, thu 21-7", "“move it to 2026-11-26 21:00”", "2026-11-26 Thu"), ("move night shift to thursday 21-7", "to 2026-11-26 21:00”", "2026-11-26 Thu"), ("no, thu 21-6", "The end in its title stays as it is; rename changes it.", "2026-11-26 Thu")])
+def test_a_night_moved_to_the_weekday_of_today_is_asked_about_like_any_other(tmp_path, line, told, day):
+    answers, files = play(tmp_path, {}, "night shift fri 21-7", line, "yes")
+    assert told in answers[1] and answers[1].startswith("Thursday is today") and f"<{day} 21:00>" in files["inbox.org"], answers

@@ -350,3 +350,18 @@ def test_an_index_that_fails_in_the_middle_of_a_command_costs_no_answer(tmp_path
         found = json.loads(text)
         return found, sorted(str(item | {"score": 0}) for item in found.pop("items", ()))
     assert times and plain(told.out) == plain(good.out) and "The disk is full. What follows was found by reading the notes." in " ".join(told.err.split())
+
+
+def test_a_folder_without_notes_is_told_by_every_list(home):
+    for path in home.memex.iterdir(): path.unlink()
+    (home.memex / "IMG_1.jpg").write_bytes(b"\xff\xd8")
+    for command in (("agenda",), ("todo",), ("agenda", "--view", "waiting"), ("done", "x"), ("show", "x")):
+        got = run(home, *command)
+        assert "There are no notes in this folder" in got.stdout + got.stderr, (command, got)
+
+
+def test_bare_days_are_told_below_the_agenda_and_are_no_rows_of_it(home):
+    (home.memex / "cal.md").write_text("# Cal\n- 2026-11-20 lantern walk\n")
+    got = run(home, "agenda", "tomorrow")
+    assert "lantern" not in got.stdout and "cal.md:2  - 2026-11-20 lantern walk" in got.stderr, got
+    assert "lantern walk" in json.loads(run(home, "agenda", "tomorrow", "--json").stdout)["remarks"][0]

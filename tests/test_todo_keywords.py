@@ -48,7 +48,7 @@ def test_a_state_of_the_settings_is_a_state_in_lists_in_searches_and_in_edits(tm
 
 def test_without_the_setting_the_same_words_are_words_of_a_title(tmp_path):
     (waiting, marked), files, _ = play(tmp_path, None, "what am I waiting for?", "mark the gutters as waiting")
-    assert "tell Pohl" not in waiting and "* TODO gutters\n" in files["house.org"]
+    assert waiting.startswith("Nothing waits for somebody.\n") and "is no state there" in waiting and "* TODO gutters\n" in files["house.org"]
     assert "has the states TODO, DONE" in marked
 
 
@@ -182,3 +182,22 @@ def test_a_module_that_was_written_with_these_states_still_blames_the_line_of_it
     assert exported(page, made, made.read_text()) is None
     monkeypatch.setenv("PASSEPARTOUT_TODO_KEYWORDS", STATES)
     assert (7 in {line.at for line in exported(page, made, made.read_text()).lines})
+
+
+EMACS_ONLY = {"gtd.org": "* WAITING for the bank\n* NEXT call Ana\n* NEXT write to Bo\n* TODO gutters\n* NASA picnic\n", "own.org": "#+TODO: NEXT | DONE\n* NEXT read\n* NEXT walk\n"}
+
+def test_who_told_their_states_to_emacs_only_hears_why_nothing_waits(tmp_path):
+    (answer,), files, _ = play(tmp_path, None, "what am I waiting for", notes=EMACS_ONLY)
+    assert answer.startswith("Nothing waits for somebody.\nBut “WAITING for the bank” (gtd.org:1) begins with a word that is no state there.") and "todo_keywords = TODO WAITING | DONE" in answer
+    (again,), _, _ = play(tmp_path, "TODO WAITING | DONE", "what am I waiting for")
+    assert "WAITING for the bank" in again and "no state" not in again and files["gtd.org"] == EMACS_ONLY["gtd.org"]
+
+
+def test_the_doctor_names_words_that_begin_several_headings_and_are_no_states(tmp_path):
+    from passepartout.checkup.notecheck import note_findings
+    from passepartout.confinement.roots import Root
+    from passepartout.indexing.index import Index
+    for name, text in EMACS_ONLY.items(): (tmp_path / name).write_text(text)
+    index = Index(Root(tmp_path)); index.refresh()
+    (found,) = note_findings(index)
+    assert "NEXT (gtd.org:2 and 1 more)" in found.what and "WAITING" not in found.what and "own.org" not in found.what and "TODO NEXT | DONE" in found.fix

@@ -86,7 +86,7 @@ def agenda(request: Request) -> dict | None:
     if inner[:1] == ("next",) and len(inner) == 2 and inner[1].isdigit() and {"appointments", "meetings", "events"} & set(words): inner = ("next",)
     if words in _NOW or inner == ("day",): inner = ("today",)
     of_tasks = {"task", "tasks", "todo", "todos", "deadline", "deadlines", "due"} & set(words)
-    if inner in _COMING and not of_tasks or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens") and AROUND.issuperset(inner[1:-1]):
+    if inner in _COMING and not of_tasks or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens") and (AROUND - {"it", "that", "things", "stuff"}).issuperset(inner[1:-1]):
         return tool_call("org-agenda", "You asked what comes next" + (f", in {folder}" if folder else ""), view="next", folder=folder)
     if inner == () and part: inner = ("today",)
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")

@@ -8,7 +8,8 @@ Docs: https://example.org/passepartout/reflex/captures.html.md"""
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'COMMAND', 'HEADS', 'ends_in_german', 'tool_call', 'say', 'decline',
            'Request', 'plain_words', 'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'with_part',
            'first_of_several', 'task_parts', 'repeated_parts', 'title_and_body', 'capture', 'priority_letter',
-           'take_priority', 'with_priority', 'propose_capture', 'capture_call', 'capture_words', 'placed']
+           'take_priority', 'with_priority', 'propose_capture', 'capture_call', 'capture_words', 'names_tasks',
+           'placed']
 
 # %% ../../nbs/reflex/captures.ipynb #c5fe9524
 import re
@@ -334,6 +335,11 @@ def capture_words(kind: str, title: str, file: str, when: When | None, repeat: s
 # %% ../../nbs/reflex/captures.ipynb #f62668df
 _TO_TASKS = Regex(r"(?:add|put|enter|write|note)\s+(?!(?:an?\s+)?(?:task|todo|note)\s+(?:to|for|about)\b)(.{2,200}?)\s+(?:to|in|into|on|onto)\s+(?:(?:my|the|our)\s+)(?:(calendar|agenda|diary)|to-?dos?(?:[\s-]list)?|tasks?(?:[\s-]list)?|list\s+of\s+(?:tasks|todos))(\s+(?:for|on|by|at|before|until|from|tomorrow|today|tonight|next|in|every|\d).{1,60})?[.!]*", re.I)
 _NEW_ONE = Regex(r"(?:schedule|set\s+up|arrange)\s+an?\s+(?:new\s+)?(.{2,200})", re.I)
+
+def names_tasks(line: str) -> bool:
+    "Whether a line says that something goes on the list of tasks: add X to my todos."
+    found = _TO_TASKS.fullmatch(line)
+    return found is not None and not found[2]
 
 def placed(request: Request) -> dict | None:
     "add X to my todos, put X on friday 12:30 in the calendar, schedule a meeting with X on friday at 9"

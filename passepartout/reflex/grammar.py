@@ -25,6 +25,7 @@ from .birthdays import with_birth_date
 from .captures import Request, capture_head, decline, repeated_parts, say
 from .command import Command
 from .dictated import BREAK, offer_signs, with_signs
+from .datecalls import WHICH_DAY
 from .dates import NoSuchDate, say_day, words_of
 from .edits import ask_which, edit, number_in, with_fallback
 from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere, with_its_end
@@ -32,6 +33,7 @@ from .german import in_english
 from .changedmind import settled
 from .corrections import not_that_one, number_instead, that_was_meant, the_other, word_instead
 from .oncemore import beside_it, once_more
+from .persons import of_the_same
 from .followups import about_the_new, dated_of_list, narrowed, next_of_list, of_another, shown_more, spelled_out, went_on
 from .guesses import suggestion
 from .hours import clocked, hours_before
@@ -114,7 +116,9 @@ def to_another_night(request: Request, around: Surroundings) -> dict | None:
     again, end = Request.of(moved[0], request.today), moved[1]
     proposal = understood(again, around) or translated(again, around)
     if proposal is None or proposal["payload"].get("tool") != "org-schedule":
-        return proposal if proposal and str(proposal["payload"].get("text", "")).endswith(" already.") else None
+        told = str(proposal["payload"].get("text", "")) if proposal else ""
+        if told.endswith(WHICH_DAY): return decline(told if f"until {end:%H:%M}" in told or f"bis {end:%H:%M}" in told else f"{told} The end in its title stays as it is; rename changes it.")
+        return proposal if told.endswith(" already.") else None
     title = proposal["payload"]["args"]["heading"].partition(": ")[2]
     in_full = f"move {title} to {proposal['payload']['args']['date']}"
     offered = with_new_end(in_full, title, end)
@@ -205,7 +209,7 @@ def meant_by(request: Request, around: Surroundings) -> dict:
             return entries(meant, today, around) or next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
         return (to_another_night(request, around) or completed(request, around) or next_of_list(request, around) or dated_of_list(request, around)
                 or not_that_one(request, around) or the_other(request, around) or number_instead(request, around)
-                or went_on(request, around) or of_another(request, around) or in_time(once_more(request, around), request, around)
+                or went_on(request, around) or of_another(request, around) or of_the_same(request, around) or in_time(once_more(request, around), request, around)
                 or beside_it(request, around) or shown_more(request, around)
                 or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or by_night(request, around) or several_questions(request, around)

@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/reflex/scopes.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LISTED', 'folder_named', 'file_named', 'names_in', 'place_named', 'place_told', 'cut_out', 'about_place',
-           'is_days', 'at_place', 'how_many', 'which_notes', 'in_folder']
+           'about_name', 'is_mentioned', 'is_days', 'at_place', 'found_in', 'on_their_list', 'how_many', 'which_notes',
+           'in_folder']
 
 # %% ../../nbs/reflex/scopes.ipynb #5b56766d
 import re
@@ -17,15 +18,17 @@ from pathlib import PurePosixPath
 
 from ..lazy import Regex
 from .agendas import agenda
-from .captures import Request, decline, say
+from .captures import Request, decline, names_tasks, placed, say
 from .dates import NoSuchDate, words_of
 from .edits import entries_in, with_fallback
 from .files import paths_of
 from .lookups import Surroundings, rank_of
 from .questions import asked
+from .searches import find
 from .spans import read_span
 from .tasklists import tasks
-from ..targets import files_called
+from ..search import fold
+from ..targets import files_called, files_holding
 
 # %% ../../nbs/reflex/scopes.ipynb #f2bc7498
 _BESIDE = Regex(r"^(?:the|my|our|folder|directory|file|notes?)\s+|\s+(?:folder|directory|project|file|notes?|page)$", re.I)
@@ -69,7 +72,7 @@ def place_told(around: Surroundings) -> str | None:
     return max(common, key=len) if common != {"."} else None
 
 # %% ../../nbs/reflex/scopes.ipynb #915f2e94
-_JOINT, _THERE, _HERE = Regex(r"\s+(in|from|under|within|of|for)\s+", re.I), Regex(r"(?<!\bare)(?<!\bis)\s+(?:in\s+)?there$", re.I), "the-place-that-was-named"
+_JOINT, _THERE, _HERE = Regex(r"\s+(in|from|under|within|of|for|about|with|tagged)\s+", re.I), Regex(r"(?<!\bare)(?<!\bis)\s+(?:in\s+)?there$", re.I), "the-place-that-was-named"
 
 def cut_out(line: str) -> Iterator[tuple[str, str, str]]:
     "Each way to take a place out of a sentence: the word before it, its words, and the sentence without them."
@@ -92,7 +95,33 @@ def about_place(request: Request, around: Surroundings) -> dict | None:
         narrowed = at_place(rest, path, request)
         of_list = narrowed["payload"]["args"].get("view") not in (None, "overdue")
         if not of_list or joint in ("in", "from", "under", "within") and path == folder_named(path, around): return narrowed
+    return about_name(line, request, around)
+
+# %% ../../nbs/reflex/scopes.ipynb #2f771abf
+def about_name(line: str, request: Request, around: Surroundings) -> dict | None:
+    "what is due in the garden, anything overdue for Ana this week: only what is called or tagged so, or stands below a heading called so"
+    if (asked(agenda)(request) or asked(tasks)(request)) is not None: return None
+    said = [(line[:joint.start()], line[joint.end():].split()) for joint in _JOINT.finditer(line)]
+    said = [(head, words) for head, words in said if " " in head or head.lower() in _LISTS]
+    cuts = ((head, words[:size], words[size:]) for head, words in said for size in range(1, min(5, len(words)) + 1))
+    for head, words, after in cuts:
+        if is_days(" ".join(words), request.today) or after and not is_days(" ".join(after), request.today): continue
+        if (call := at_place(" ".join((head, *after)), None, request)) is None: continue
+        name, args = names_in(" ".join(words))[-1].strip(" \"“”#@:"), call["payload"]["args"]
+        if args.get("view") not in (None, "overdue") or name.lower() in _NO_NAME or not is_mentioned(name, around): continue
+        args = {key: value for key, value in args.items() if key != "folder"} | {"group": name}
+        return {**call, "payload": {**call["payload"], "explanation": f"{call['payload']['explanation'].removesuffix(', in ')}, of “{name}”", "args": args}}
     return None
+
+_LISTS = frozenset("due overdue agenda deadlines appointments".split())
+_NO_NAME = frozenset(("", *"the my our a an this that these those it me us you all folder file note notes project".split()))
+
+def is_mentioned(words: str, around: Surroundings) -> bool:
+    "Whether any note has all of these words."
+    def held(around: Surroundings) -> bool:
+        if (index := around.index()) is not None: return bool(files_holding(index, words, 1))
+        return any(all(f" {word}" in text for word in fold(words).split()) for text in (fold(f"{outline.file} {outline.text}") for outline in around.outlines()))
+    return with_fallback(held, around) is True
 
 # %% ../../nbs/reflex/scopes.ipynb #b608f745
 def is_days(words: str, today: date) -> bool:
@@ -108,6 +137,30 @@ def at_place(line: str, path: str | None, request: Request) -> dict | None:
     payload = proposal["payload"] if proposal else {}
     if payload.get("tool") != "org-agenda" or payload["args"].get("folder") != _HERE or "group" in payload["args"]: return None
     return {**proposal, "payload": {**payload, "explanation": payload["explanation"].replace(_HERE, path or ""), "args": {**payload["args"], "folder": path}}}
+
+# %% ../../nbs/reflex/scopes.ipynb #084ec100
+_FIND_IN = Regex(r"(?P<find>(?:find|search(?:\s+for)?|look\s+for)\s+(?P<what>\S.{1,100}?))\s+(?:in|inside|within)\s+(?P<place>\S.{1,60})", re.I)
+
+def found_in(request: Request, around: Surroundings) -> dict | None:
+    "find letter in characters: the search in the one folder or file that is called so; `None` where none is."
+    found = _FIND_IN.fullmatch(request.plain) if len(request.text) < 200 and "\n" not in request.text and ":" not in request.text else None
+    call = find(Request.of(found["find"], request.today)) if found else None
+    if not call or call["payload"].get("tool") != "org-find" or (path := place_named(found["place"].strip(' "“”'), around)) is None: return None
+    args, in_folder = call["payload"]["args"], not path.endswith((".org", ".md"))
+    query = f"({args['query']})" if " OR " in args["query"] else args["query"]
+    narrowed = {"folder": path} if in_folder else {"query": f'{query} file:"{path}"'}
+    return {**call, "payload": {**call["payload"], "explanation": f"{call['payload']['explanation']}, in {path}", "args": {**args, **narrowed}}}
+
+# %% ../../nbs/reflex/scopes.ipynb #67c98e16
+_TASK_FILES = ("todo", "todos", "to-do", "tasks", "task list", "todo list")
+
+def on_their_list(request: Request, around: Surroundings) -> dict | None:
+    "add X to the todo list: the task in the one file that is called so, else in the inbox; and the other forms of `captures.placed`"
+    proposal = placed(request)
+    if proposal is None or proposal["payload"].get("tool") != "org-capture" or not names_tasks(request.text.strip()): return proposal
+    files = {file for name in _TASK_FILES if (file := file_named(name, around))}
+    if len(files) != 1: return proposal
+    return {**proposal, "payload": {**proposal["payload"], "args": {**proposal["payload"]["args"], "file": files.pop()}}}
 
 # %% ../../nbs/reflex/scopes.ipynb #74e212ef
 _HOW_MANY = Regex(r"(?:how\s+many|count)\s+(?:all\s+|my\s+|the\s+|of\s+my\s+)*(?:notes|files|pages|documents|notizen|dateien)(?:\s+(?:do\s+(?:i|we)\s+have|have\s+(?:i|we)|are(?:\s+there)?|i\s+have))?(?:\s+(?:in|under)\s+(.{1,80}?))?(?:\s+(?:now|already|altogether|in\s+total|in\s+all))?", re.I)

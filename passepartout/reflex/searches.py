@@ -58,7 +58,9 @@ def query_of(text: str) -> str:
     text = re.sub(r"(?<![\s,])[\s,]+(?:please|thanks|thank you|for me)[.!?]*$", "", text, count=1, flags=re.I).rstrip("?!.,; ")
     words = [w if any(quote in w for quote in _QUOTES) else re.sub(r"['’]s$", "", w.strip("?!.,;:'"))
              for w in re.findall(r'(?:[A-Za-z]+:)?["“„«][^"“”„«»]*["”»]?|[^\s"“„«]+', text)]
-    return " ".join([w for w in words if w and w.lower() not in STOP] or [w for w in words if w])
+    kept = [w for w in words if w and (w.lower() not in STOP or w == "OR" and not text.isupper())]
+    joined = [w for at, w in enumerate(kept) if w != "OR" or 0 < at < len(kept) - 1 and kept[at - 1] != "OR"]
+    return " ".join(joined or [w for w in words if w])
 
 # %% ../../nbs/reflex/searches.ipynb #00eb0d18
 _ANY_QUOTE = r'["“”„«»]'

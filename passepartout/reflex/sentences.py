@@ -18,13 +18,13 @@ from difflib import get_close_matches
 from ..lazy import Regex
 from .agendas import AROUND, agenda, my_days
 from .asides import aside
-from .below import under_a_heading, under_a_line
+from .below import begins_so, for_a_heading, under_a_heading, under_a_line
 from .answers import how_long, is_it_done, is_it_then, when_is
 from .clocklines import of_clocks
 from .counts import how_many_of
 from .offers import EACH_LINE, TODO_OR_NOTE, fit_to_be_each
 from .birthdays import birthdays, told_birthday, until_birthday
-from .captures import COMMAND, Request, capture, decline, placed, tool_call
+from .captures import COMMAND, Request, capture, decline, tool_call
 from .command import Command
 from .dates import NoSuchDate
 from .edits import edit, look, moved_instead, with_fallback
@@ -39,15 +39,11 @@ from .lookups import Surroundings, look_up, rank_of
 from .paraphrases import paraphrased
 from .passed import next_time, on_its_day
 from .questions import asked
-from .scopes import about_place, how_many, which_notes
+from .scopes import about_place, found_in, how_many, on_their_list, which_notes
 from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
 from .whens import split_when
 from .linksto import links_named
-from .standing import has_somebody
-from .tablestats import cell_called, cell_of_somebody, cell_on_day, stat_of
-from .tabledays import spent_on, starts, sum_of_days
-from .tables import of_tables
 from .reminders import appointment, remind
 from .reasons import cannot, to_gardener
 from .replies import pleasantry
@@ -55,6 +51,14 @@ from .sequences import found_and_added, offered_together, several, then_a_task
 from .wishes import of_the_new, wishes
 from ..search import fold, fold_outline
 from ..targets import Place, files_called, files_holding, resolve_target
+
+# %% ../../nbs/reflex/sentences.ipynb #516e1b1d
+from .filestates import in_own_state, set_own_state
+from .inmonths import who_in_month
+from .standing import has_somebody
+from .tablestats import cell_called, cell_of_somebody, cell_on_day, stat_of
+from .tabledays import spent_on, starts, sum_of_days, sum_of_unit
+from .tables import of_tables
 
 # %% ../../nbs/reflex/sentences.ipynb #2132e2e8
 def shell_line(request: Request) -> dict | None:
@@ -116,10 +120,10 @@ def titled(request: Request, around: Surroundings) -> dict | None:
     return exactly(text, request.today, around) if len(text) > 2 else None
 
 def exactly(text: str, today: date, around: Surroundings) -> dict | None:
-    "What shows the one heading or file that is called `text`, all of it; `None` where there is none or there are several."
+    "What shows the one heading or file that is called `text`, all of it or up to its colon; `None` where there is none or there are several."
     if not 0 < len(text) <= 80 or "\n" in text or set(text) & set('"“”:;'): return None
     found = with_fallback(lambda around: [look_up(around, Command("show", text, ""), today)], around)
-    exact = isinstance(found, list) and found[0].kind == "one" and found[0].rank == 0
+    exact = isinstance(found, list) and found[0].kind == "one" and (found[0].rank == 0 or begins_so(text, found[0].places[0].title))
     return look(Request.of(f"show {text}", today), around) if exact else None
 
 # %% ../../nbs/reflex/sentences.ipynb #421c8d68
@@ -132,11 +136,12 @@ def whats_in(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/reflex/sentences.ipynb #01ea1365
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, finish_by, edit, unknown_file, under_a_heading,
-                           under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (of_clocks, has_somebody, spent_on, sum_of_days, starts, stat_of, cell_called, cell_on_day, cell_of_somebody, alone(pleasantry),
+                           for_a_heading, under_a_line, alone(only_a_file), alone(capture), remind_of_it, alone(remind), on_their_list)
+LOOKING: tuple[Form, ...] = (of_clocks, has_somebody, who_in_month, spent_on, sum_of_days, sum_of_unit, starts,
+                             stat_of, cell_called, cell_on_day, cell_of_somebody, alone(pleasantry),
                              for_journal, page_to_read, which_notes, alone(journal), read_there, on_the_list, left_on_list, how_many, about_place,
                              *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, until_birthday, how_long, when_is, is_it_then, is_it_done,
-                             alone(recent), inbox, whats_in, of_tables, links_named, alone(find), look, alone(journal_of_today), by_words)
+                             alone(recent), inbox, whats_in, of_tables, links_named, found_in, alone(find), look, alone(journal_of_today), by_words)
 
 
 # %% ../../nbs/reflex/sentences.ipynb #fb76210a
@@ -157,7 +162,7 @@ def on_that_list(request: Request, around: Surroundings) -> dict | None:
     return list_goes_on(request, around, exact) or list_named(request, around, exact)
 
 # %% ../../nbs/reflex/sentences.ipynb #b3c3c969
-THEN: tuple[Form, ...] = (*LOOKING, corrected_title, on_that_list, titled, reworded, how_many_of, alone(my_days), or_a_list, timed_anew)
+THEN: tuple[Form, ...] = (*LOOKING, corrected_title, on_that_list, titled, set_own_state, in_own_state, reworded, how_many_of, alone(my_days), or_a_list, timed_anew)
 
 # %% ../../nbs/reflex/sentences.ipynb #e1c05c1e
 def several_lines(text: str) -> dict:

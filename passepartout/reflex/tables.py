@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/reflex/tables.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_LEFT_OUT', 'MOST_TABLES', 'MOST_ROWS', 'Table', 'cells_of', 'tables_in', 'made_table', 'number_of', 'say_sum',
-           'column', 'amounts', 'rows_of', 'rows_naming', 'in_favour', 'tables_with', 'of_tables', 'lines_told', 'sums',
-           'amount_of', 'who_has', 'amount_where', 'same_words', 'is_no', 'said_yes', 'cell_of']
+           'column', 'amounts', 'rows_of', 'rows_naming', 'in_favour', 'tables_with', 'how_much_of', 'of_tables',
+           'lines_told', 'sums', 'amount_of', 'who_has', 'verb_of', 'amount_where', 'same_words', 'is_no', 'said_yes',
+           'cell_of']
 
 # %% ../../nbs/reflex/tables.ipynb #8322e9cc
 import re
@@ -134,11 +135,11 @@ def tables_with(word: str, place: str | None, around: Surroundings) -> list[Tabl
 # %% ../../nbs/reflex/tables.ipynb #2b5b5d48
 _SUM = Regex(r"(?:(?:what(?:['’]?s|\s+is)|show(?:\s+me)?|give\s+me|calculate|tell\s+me|was\s+ist|wie\s+(?:hoch|groß)\s+ist)\s+)?(?:the\s+|die\s+)?(?:sum|total|summe|gesamtsumme|sum\s+total)\s+(?:(?:of|for|der|des|von)\s+)?(?:all\s+|the\s+|my\s+|our\s+|aller\s+)*(?P<what>[\w€$-]{1,30})(?:\s+column)?(?:\s+(?:in|of|from|for|on|von|im|aus)\s+(?P<place>.{1,60}))?"
              r"|(?:add\s+up|sum\s+up|sum|addiere|summiere)\s+(?:all\s+|the\s+|my\s+|die\s+|alle\s+)*(?P<what2>[\w€$-]{1,30})(?:\s+column)?(?:\s+(?:in|of|from|on|von|im|aus)\s+(?P<place2>.{1,60}))?", re.I)
-_HOW_MUCH = Regex(r"(?:and\s+)?how\s+much\s+(?:did|has|have|does|do|must|should)\s+(?P<who>[\w'’.-]{2,30}(?:\s+[\w'’.-]{2,30})?)\s+(?:(?:have|has|to|still|already)\s+)*(?:pay|paid|spend|spent|owe|owed|give|gave|given|contribute|contributed|cost)(?:\s+(?:in|for|on)\s+(?P<place>.{1,60}))?|wie\s*viel\s+(?:hat|muss)\s+(?P<who2>[\w'’.-]{2,30})\s+(?:schon\s+|noch\s+)?(?:bezahlt|gezahlt|ausgegeben|zahlen|bezahlen)", re.I)
+_HOW_MUCH = Regex(r"(?:and\s+)?how\s+much\s+(?:did|has|have|does|do|must|should)\s+(?P<who>[\w'’.-]{2,30}(?:\s+[\w'’.-]{2,30})?)\s+(?:(?:have|has|to|still|already)\s+)*(?:pay|paid|spend|spent|(?P<owes>owe|owed)|give|gave|given|contribute|contributed|cost)(?:\s+(?:me|us))?(?:\s+(?:in|for|on)\s+(?P<place>.{1,60}))?|wie\s*viel\s+(?:hat|muss)\s+(?P<who2>[\w'’.-]{2,30})\s+(?:schon\s+|noch\s+)?(?:bezahlt|gezahlt|ausgegeben|zahlen|bezahlen)", re.I)
 _WHO = Regex(r"(?:who|which\s+\w{3,20})\s+(?:(?P<no>(?:has|have)(?:n['’]?t|\s+not)|still\s+has\s+not)|has|have)\s+(?:(?:yet|already|still)\s+)?(?P<what>\w{3,20})(?:\s+(?:yet|already))?(?:\s+(?:in|for|on)\s+(?P<place>.{1,60}))?"
              r"|wer\s+hat\s+(?:schon\s+|bereits\s+)?(?P<no2>(?:noch\s+)?nicht\s+)?(?P<what2>\w{4,20})(?:\s+(?:in|im|für)\s+(?P<place2>.{1,60}))?|who\s+(?:still\s+)?(?P<no3>has\s+to|must|needs\s+to)\s+(?P<what3>\w{3,20})|who\s+(?P<what4>paid)"
              r"|(?:which|what)\s+\w{3,20}(?:\s+\w{3,20})?\s+(?:is|are)(?:\s+still)?(?P<no4>n['’]?t|\s+not)?(?:\s+(?:yet|already))?\s+(?P<what5>\w{3,20})(?:\s+yet)?", re.I)
-_CELL = Regex(r"(?:(?:what(?:['’]?s|\s+is|\s+are)|how\s+(?:much|many|big|high|large|long)\s+(?:is|are)|show(?:\s+me)?|was\s+ist|wie\s+(?:groß|hoch|lang)\s+ist)\s+)(?:the\s+|die\s+|der\s+|das\s+)?(?P<what>[\w-]{2,30})\s+(?:of|for|on|von|vom|für)\s+(?:the\s+|dem\s+)?(?P<who>[\w .-]{1,40})", re.I)
+_CELL = Regex(r"(?:(?:what(?:['’]?s|\s+is|\s+are)|how\s+(?:much|many|big|high|large|long)\s+(?:is|are)|show(?:\s+me)?|was\s+ist|wie\s+(?:groß|hoch|lang)\s+ist)\s+)?(?:the\s+|die\s+|der\s+|das\s+)?(?P<what>[\w-]{2,30})\s+(?:of|for|on|von|vom|für)\s+(?:the\s+|dem\s+)?(?P<who>[\w .-]{1,40})", re.I)
 _HOW_MUCH_IS = Regex(r"(?:and\s+)?how\s+much(?:\s+money)?\s+(?:is|are|was|has|have)(?:\s+(?:still|been|yet|already))*(?P<no>n['’]?t|\s+not)?(?:\s+(?:yet|been|already|still))*\s+(?P<no2>un)?(?P<what>(?:signed|confirmed|returned|answered|paid|pay|payed|settled|received|sent|booked))(?:\s+(?:yet|already|so\s+far|in\s+total|altogether))?(?:\s+(?:in|for|on)\s+(?P<place>.{1,60}))?"
                       r"|(?:and\s+)?how\s+much(?:\s+money)?\s+(?:is|are)(?:\s+still)?(?P<no3>\s+(?:open|outstanding|missing|owed|left\s+to\s+pay|to\s+be\s+paid|to\s+pay))(?:\s+(?:in|for|on)\s+(?P<place3>.{1,60}))?"
                       r"|(?:und\s+)?wie\s*viel\s+(?:ist|sind)(?:\s+(?:noch|schon|bereits))*(?P<no4>\s+nicht)?\s+(?P<what4>bezahlt|gezahlt)|(?:und\s+)?wie\s*viel\s+(?:ist|steht|sind)(?P<no5>(?:\s+noch)?\s+(?:offen|aus))", re.I)
@@ -146,10 +147,20 @@ _PAID = ("paid", "bezahlt", "gezahlt")
 _SAME = {**dict.fromkeys((*_PAID, "pay", "payed"), _PAID), "sign": ("signed",), "confirm": ("confirmed",), "answer": ("answered",), "return": ("returned",),
          "reply": ("replied", "answered"), "replied": ("replied", "answered"), "register": ("registered",)}
 
+_THAT_MUCH = Regex(r"(?:(?:and|so|und)\s+)*(?:(?:how\s+much|what)(?:['’]?s|\s+is|\s+are|\s+does)?\s+(?:that|it|they|this|all\s+of\s+(?:that|them))(?:\s+(?:make|come\s+to|add\s+up\s+to))?|wie\s*viel\s+(?:ist|macht)\s+das)(?:\s+(?:in\s+total|altogether|all\s+together|together|in\s+all|in\s+sum|zusammen|insgesamt))?", re.I)
+
+def how_much_of(asked: str) -> str:
+    "*Which invoices are unpaid* as *how much is not paid*: the question for the amounts of the rows that the sentence before asked about; empty for any other sentence."
+    found = _WHO.fullmatch(asked.strip().rstrip("?!. "))
+    said = {name.rstrip("2345"): words for name, words in found.groupdict().items() if words} if found else {}
+    word, wants = verb_of(said) if said else ("", True)
+    return f"how much is {'' if wants else 'not '}{word}{' in ' + said['place'] if 'place' in said else ''}" if said else ""
+
 def of_tables(request: Request, around: Surroundings) -> dict | None:
     "sum of the amounts, how much did Ana pay, who hasn't paid; `None` for other sentences, and where no table answers."
     line = request.plain
     if len(line) > 160 or "\n" in line: return None
+    if _THAT_MUCH.fullmatch(line): line = how_much_of(around.earlier[-1][0]) if around.earlier else ""
     for form, told in ((_SUM, sums), (_HOW_MUCH, amount_of), (_HOW_MUCH_IS, amount_where), (_WHO, who_has), (_CELL, cell_of)):
         if not (found := form.fullmatch(line)): continue
         named = {name.rstrip("2345"): words for name, words in found.groupdict().items() if words}
@@ -163,16 +174,18 @@ MOST_TABLES, MOST_ROWS = 9, 20
 
 def lines_told(lines: list[str], what: str) -> dict | None:
     "The answer of one line for each table; `None` without any."
-    more = f"\n… {len(lines) - MOST_TABLES} more tables; name the page, for example: {what} in {lines[0].partition(':')[0]}" if len(lines) > MOST_TABLES else ""
+    more = f"\n… {len(lines) - MOST_TABLES} more tables; name the page, for example: {what} in {lines[-1].partition(':')[0]}" if len(lines) > MOST_TABLES else ""
     return say("\n".join(lines[:MOST_TABLES]) + more) if lines else None
 
 def sums(named: dict[str, str], place: str | None, around: Surroundings) -> dict | None:
     "The sum of the column that is asked for, in each table that has it."
-    word, lines = fold(named["what"]).strip(), []
+    word, lines, every = fold(named["what"]).strip(), [], []
     for table in tables_with(word.removesuffix("s"), place, around):
         if (at := column(table, word)) is None: continue
+        every += [(line, cells[at]) for line, cells in rows_of(table, at)]
         total, odd = say_sum([(line, cells[at]) for line, cells in rows_of(table, at)])
         if total or odd: lines.append(f"{table.file}:{table.rows[0][0]}: {total or 'no sum'}, from {len(rows_of(table, at))} rows.{odd}")
+    if len(lines) > MOST_TABLES: lines.insert(0, f"All {len(lines)} tables together: {say_sum(every)[0] or 'no sum'}, from {len(every)} rows.")
     return lines_told(lines, f"sum of {named['what']}")
 
 # %% ../../nbs/reflex/tables.ipynb #fbe139b7
@@ -186,6 +199,11 @@ def amount_of(named: dict[str, str], place: str | None, around: Surroundings, ke
         if (at := amounts(table) if named_so is None else named_so) is None: continue
         only, beside = rows_naming(table, who, at)
         found, beside = (only, beside) if only else (beside, [])
+        paid, open_ones = next(filter(None, (column(table, each) for each in _PAID)), 0) if "owes" in named else 0, ""
+        if paid and (found or beside) and in_favour(table.heads[paid], _PAID):
+            found, beside = [[row for row in rows if paid < len(row[1]) and is_no(row[1][paid])] for rows in (found, beside)]
+            open_ones = " that are not paid"
+            if not found: lines.append(f"{table.file}: no row with “{named['who']}” has a no, or nothing, in the column “{table.heads[paid].strip()}”.")
         undated = [row for row in found if keep(row[1]) is None]
         rows = [row for row in found if keep(row[1])]
         beside = [row for row in beside if keep(row[1])] + undated
@@ -194,7 +212,7 @@ def amount_of(named: dict[str, str], place: str | None, around: Surroundings, ke
         shown = "".join(f"\n  {' | '.join(cells)}  ({table.file}:{line})" for line, cells in rows[:MOST_ROWS])
         more = f"\n  … {len(rows) - MOST_ROWS} more" if len(rows) > MOST_ROWS else ""
         left = "".join(f"\n  not added: {' | '.join(cells)}  ({table.file}:{line}){', which has no date' if (line, cells) in undated else ''}" for line, cells in beside[:MOST_ROWS])
-        lines.append(f"{table.file}: {total or ('no sum' if rows else 'nothing')}, in the rows with “{named['who']}”{named.get('when', '')}.{odd}{shown}{more}{left}")
+        lines.append(f"{table.file}: {total or ('no sum' if rows else 'nothing')}, in the rows with “{named['who']}”{open_ones}{named.get('when', '')}.{odd}{shown}{more}{left}")
     return lines_told(lines, f"how much did {named['who']} pay")
 
 # %% ../../nbs/reflex/tables.ipynb #d4e6df3b
@@ -203,15 +221,24 @@ _YES = frozenset(("yes", "ja", "y", "j", "x", "[x]", "✓", "✔", "✅", "☑",
 
 def who_has(named: dict[str, str], place: str | None, around: Surroundings) -> dict | None:
     "Who has, or has not, a yes in the column that is asked for; by the first cell of their row."
-    word, wants = fold(named["what"]).strip(), "no" not in named
+    word, wants = verb_of(named)
     lines, same = [], _SAME.get(word, (word,))
     for table in {(table.file, table.rows): table for each in same for table in tables_with(each, place, around)}.values():
         if not (at := next(filter(None, (column(table, each) for each in same)), 0)) or not in_favour(table.heads[at], same): continue
         rows = [(cells[0], (cells[at] if at < len(cells) else "").strip()) for _, cells in table.rows if cells[0] and not TOTALS & set(fold(cells[0]).split())]
         met = [name for name, said in rows if (said_yes(said) if wants else said.lower() in _NO)]
         other = [f"{name} (“{said[:30]}”)" for name, said in rows if not said_yes(said) and said.lower() not in _NO]
-        lines.append(f"{table.file}:{table.rows[0][0]}: {', '.join(met) or 'nobody'}, of {len(rows)}." + (f" Neither yes nor no: {', '.join(other)}." if other else ""))
-    return lines_told(lines, f"who has {'' if wants else 'not '}{named['what']}")
+        numbers = [name for name in met if number_of(name)]
+        shown = "".join(f"\n  {' | '.join(cells)}  ({table.file}:{line})" for line, cells in table.rows if cells[0] in numbers) if len(numbers) <= MOST_ROWS else ""
+        lines.append(f"{table.file}:{table.rows[0][0]}: {', '.join(met) or ('none' if shown else 'nobody')}, of {len(rows)}."
+                     + (f" Neither yes nor no: {', '.join(other)}." if other else "") + shown)
+    return lines_told(lines, f"who has {'' if wants else 'not '}{word}")
+
+def verb_of(named: dict[str, str]) -> tuple[str, bool]:
+    "The verb that is asked for, and whether a yes is: *unpaid* is *paid* and a no."
+    word, wants = fold(named["what"]).strip(), "no" not in named
+    bare = word.removeprefix("un")
+    return (bare, not wants) if bare != word and (bare in _SAME or bare in _PAID or any(bare in forms for forms in _SAME.values())) else (word, wants)
 
 # %% ../../nbs/reflex/tables.ipynb #29f6fde5
 def amount_where(named: dict[str, str], place: str | None, around: Surroundings) -> dict | None:

@@ -151,7 +151,9 @@ def projects(opened: Shelf) -> Any:
 def print_agenda(opened: Shelf, items: list[Any], first: date, last: date, json_: bool) -> None:
     "The agenda in the form asked for."
     from passepartout.agenda import say_day
-    said, day = remarks(opened, items), opened.today
+    from passepartout.toolbelt.barelines import bare_lines
+    bare = opened.answered(lambda: bare_lines(opened.notes, first, last, opened.today, opened.index.root)[0])
+    said, day = [*filter(None, [bare]), *remarks(opened, items)], opened.today
     if json_:
         return as_json({"from": first, "to": last, "today": day, "items": [item_json(opened, item) for item in items], "remarks": said})
     groups: dict[str, list[ListedRow]] = {}
@@ -163,9 +165,10 @@ def print_agenda(opened: Shelf, items: list[Any], first: date, last: date, json_
 # %% ../../nbs/terminal/20db_notecommands.ipynb #b980c646
 def show_groups(opened: Shelf, groups: Mapping[str, list[ListedRow]], nothing: str, first: Any) -> None:
     "Groups of rows, and how to open the first one; `nothing` when there are none."
+    from passepartout.search import EMPTY_FOLDER
     console = terminal()
     print_groups(groups, console)
-    if first is None: tell(nothing, stream=sys.stdout if console else sys.stderr)
+    if first is None: tell(nothing if opened.index.known else f"{nothing} {EMPTY_FOLDER}", stream=sys.stdout if console else sys.stderr)
     else: print_hint(editor_hint(opened, first.file, first.line), console, "Open the first")
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #d998694f

@@ -204,6 +204,7 @@ def no_such_line(opened: Shelf, text: str, place: Any) -> str:
 # %% ../../nbs/terminal/20d_shelf.ipynb #14d24e2a
 def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None, instead: str = "") -> Any:
     "The place that `text` means; ends the command with 6 when there are several, and with 1 when there is none, and then says what may be meant `instead`."
+    from passepartout.search import EMPTY_FOLDER
     from passepartout.targets import resolve_target
     found = opened.answered(lambda: resolve_target(opened.index, relative_target(opened, text), opened.today, wanted=wanted))
     if found.kind == "one":
@@ -211,7 +212,7 @@ def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None, instead
         return found.places[0]
     several, left = found.kind == "several", "" if found.places else unread(opened, relative_target(opened, text))
     what = (f"Several headings fit “{short_line(text)}”:" if several else f"No heading fits “{short_line(text)}”."
-            + (" Perhaps:" if found.places else f" {left}" if left else " passepartout find looks into the texts as well."))
+            + (" Perhaps:" if found.places else f" {left}" if left else f" {EMPTY_FOLDER}" if not opened.index.known else " passepartout find looks into the texts as well."))
     lines = [f"  {' '.join(filter(None, [place.keyword, short_line(' › '.join(place.path) or place.title, 120)]))}  ({place.file}:{place.line})"
              for place in found.places]
     beside = ["Name one by its file and line, or by more of its words."] if several else [instead] if instead else []

@@ -177,7 +177,7 @@ def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_ta
     def find_body(query, limit, quote, folder, context):
         return source.answered(lambda source: org_find(query, limit, context, source, private_tags, quote))
     def agenda_body(start, end, view, group, question, folder, context):
-        if view == DAYS: return source.answered(lambda source: org_agenda(start, end, context, source, private_tags, question))
+        if view == DAYS: return source.answered(lambda source: org_agenda(start, end, context, source, private_tags, question, group))
         if view == NEXT: return source.answered(lambda source: org_next(context, source, private_tags))
         return source.answered(lambda source: org_view(view, context, source, private_tags, group, start, end, question))
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):

@@ -88,6 +88,8 @@ class Week(Pool):
             if item.day != day:
                 yield Entry(Line("·", "", say_day(day := item.day) + (", today" if item.day == notes.today else ""), "bold"))
             yield Entry(item_line(item, notes.today), (item.file, item.line))
+        from passepartout.toolbelt.barelines import bare_lines
+        for line in bare_lines(notes.notes, first, last, notes.today, notes.index.root)[0].splitlines(): yield Entry(Line("·", "", line, "dim"))
 
 # %% ../../nbs/tui/desk.ipynb #d0f065c3
 class Contents(Week):
