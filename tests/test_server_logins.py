@@ -196,6 +196,7 @@ class Evil(BaseHTTPRequestHandler):
     def do_GET(self):
         home, ways = f"http://127.0.0.1:{self.server.server_port}", self.server.ways
         self.server.seen.append(self.path)
+        self.server.keys.append(self.headers.get("X-Key"))
         if "protected-resource" in self.path: return self.send(200, json.dumps({"resource": ways.get("resource", home + "/mcp"), "authorization_servers": [ways.get("server", home)]}).encode())
         if "authorization-server" in self.path: return self.send(200, json.dumps({"issuer": ways.get("issuer", home), "authorization_endpoint": ways.get("page", home + "/authorize"), "token_endpoint": ways.get("token", home + "/token"), "registration_endpoint": home + "/register",
                                                                                   "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"]}).encode())
@@ -203,6 +204,7 @@ class Evil(BaseHTTPRequestHandler):
     def do_POST(self):
         said = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.seen.append(self.path)
+        self.server.keys.append(self.headers.get("X-Key"))
         home = f"http://127.0.0.1:{self.server.server_port}"
         if self.path == "/register": return self.send(201, json.dumps(json.loads(said) | {"client_id": "c1"}).encode())
         if self.path == "/token": return self.send(*self.server.ways.get("gives", (400, b'{"error": "invalid_grant"}')))
@@ -212,7 +214,7 @@ class Evil(BaseHTTPRequestHandler):
 @pytest.fixture
 def evil():
     made = ThreadingHTTPServer(("127.0.0.1", 0), Evil)
-    made.ways, made.seen = {}, []
+    made.ways, made.seen, made.keys = {}, [], []
     threading.Thread(target=made.serve_forever, daemon=True).start()
     yield made
     made.shutdown()
@@ -235,6 +237,18 @@ async def test_one_that_means_harm_gets_nobody_to_ask_where_it_likes(evil, ways,
     with pytest.raises(PassepartoutError) as told: await log_in(ToolServer("tracker", url=f"http://127.0.0.1:{evil.server_port}/mcp"), lambda address: opened.append(address) or come_back(address))
     assert why in told.value.message and len(told.value.message) < 500 and "\x1b" not in told.value.message, told.value.message
     assert all(urlsplit(each).scheme == "http" and urlsplit(each).hostname == "127.0.0.1" for each in opened)
+
+
+async def test_a_key_for_the_server_goes_to_nobody_who_lets_people_in(evil):
+    other = ThreadingHTTPServer(("127.0.0.1", 0), Evil)
+    other.ways, other.seen, other.keys = {"gives": (200, json.dumps({"access_token": "acc3ss", "token_type": "Bearer", "expires_in": 60}).encode())}, [], []
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    try:
+        evil.ways = {"server": f"http://127.0.0.1:{other.server_port}"}
+        found = await log_in(ToolServer("tracker", url=f"http://127.0.0.1:{evil.server_port}/mcp", headers={"X-Key": "k3y-0f-th3-server"}), come_back)
+        assert found.endpoint == f"http://127.0.0.1:{other.server_port}/token" and {"/register", "/token"} <= set(other.seen)
+        assert set(other.keys) == {None} and "k3y-0f-th3-server" in evil.keys
+    finally: other.shutdown()
 
 
 @pytest.mark.parametrize("knock", [b"GET /callback?code=evil&state=guessed HTTP/1.1\r\n\r\n", b"POST /callback?code=evil HTTP/1.1\r\n\r\n", b"GET /" + b"a" * 100_000, b"\x00\xff\r\n\r\n", b"GET /callback?" + b"a=1&" * 3000 + b" HTTP/1.1\r\n\r\n", b"GET http://[ HTTP/1.1\r\n\r\n", b""])

@@ -94,6 +94,8 @@ def login(name: _Name, memex: Memex = None) -> None:
     with booted(memex) as agent:
         try:
             server = _named(agent, name)
+            if any(each.lower() == "authorization" for each in server.headers):
+                raise PassepartoutError(f"The entry of {server.name} has a key in \"headers\", and that is what it is asked with. Take it out there to log in instead.")
             found = agent.run(log_in(server, _opened, _pasted))
             write_login(login_path(agent.settings.state_dir, server.name), found)
         except PassepartoutError as error: fail(error.message, 1)
