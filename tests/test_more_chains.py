@@ -261,3 +261,18 @@ def test_a_search_is_in_the_file_or_folder_that_is_named(tmp_path, line, there, 
     notes = {"novel/characters.md": "# Characters\n## Marta\ngets a letter\n", "novel/time.md": "# Timeline\na letter\n", "inbox.md": "- [ ] post letter\n- [ ] stamp\n"}
     (answer,), _ = play(tmp_path, notes, line)
     assert there in answer and not_there not in answer, answer
+
+
+@pytest.mark.parametrize("lines, stands", [(("remind me to chase Lu on monday 9am", "and call dave at 3pm tomorrow"), "* TODO call dave\nSCHEDULED: <2026-11-20 Fri 15:00>"), (("todo chase Lu by monday", "and mail bo on tuesday", "yes"), "* TODO mail bo\nSCHEDULED: <2026-11-24 Tue>"),
+                                           (("what is due today", "and mail bo tomorrow at 3"), "* TODO mail bo\nSCHEDULED: <2026-11-20 Fri 15:00>"), (("gig 6 december 21:00", "and soundcheck at 18", "yes"), "* TODO soundcheck\nSCHEDULED: <2026-12-06 Sun 18:00>")])
+def test_an_and_in_front_of_one_task_more_is_no_word_of_it_and_its_day_is_its_own(tmp_path, lines, stands):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, *lines)
+    assert stands in files["inbox.org"], (answers, files)
+
+
+@pytest.mark.parametrize("line", ["todo send manual by friday 5pm PST", "call dave at 3pm EST tomorrow", "remind me on friday at 12:00 UTC to call", "standup monday 10 UTC"])
+def test_an_hour_of_another_place_is_asked_about(tmp_path, line):
+    (answer,), files = play(tmp_path, {"a.org": "* x\n"}, line)
+    assert "names a time zone" in answer and set(files) == {"a.org"}, answer
+    (_,), files = play(tmp_path, {"a.org": "* x\n"}, 'todo "send manual by friday 5pm PST"')
+    assert "send manual by friday 5pm PST" in files["inbox.org"]
