@@ -276,3 +276,12 @@ def test_an_hour_of_another_place_is_asked_about(tmp_path, line):
     assert "names a time zone" in answer and set(files) == {"a.org"}, answer
     (_,), files = play(tmp_path, {"a.org": "* x\n"}, 'todo "send manual by friday 5pm PST"')
     assert "send manual by friday 5pm PST" in files["inbox.org"]
+
+
+YEARS = {"daily/2019-03-03.md": "# 2019-03-03\nmood:: 4\nfox\n", "daily/2020-03-03.md": "# 2020-03-03\nmood:: 2\nsnow\n", "a.org": "* TODO far\nDEADLINE: <2027-03-01 Mon>\n* DONE x\nCLOSED: [2019-05-05 Sun]\n"}
+
+@pytest.mark.parametrize("line, says", [("show 2020-03-03", ("snow", "lines 1-3")), ("show 3 march 2020", ("snow", "lines 1-3")), ("show me 2026-11-20", ("Nothing is on",)), ("average mood in 2019", ("4 on average, of 1 number in 2019",)), ("what is due in 2027", ("TODO far",)),
+                                        ("what did I write in 2019", ("fox", "a.org:3")), ("what did I do on 3 march 2020", ("was done 2020-03-03, or stands on the page of such a day", "snow"))])
+def test_a_year_and_the_page_of_a_day_that_is_over(tmp_path, line, says):
+    (answer,), files = play(tmp_path, YEARS, line)
+    assert all(each in answer for each in says) and files == YEARS, answer

@@ -123,6 +123,7 @@ def readings(line: str, today: date) -> Iterator[tuple[str, Span]]:
 def say_days(span: Span) -> str:
     "The days that were asked about, after a *not*."
     if span.start == span.end: return f"on {say_day(span.start)}"
+    if (span.start.month, span.start.day, span.end.month, span.end.day) == (1, 1, 12, 31) and span.start.year == span.end.year: return f"in {span.start.year}"
     if (span.start, span.end) == month(span.start): return f"in {MONTHS[span.start.month - 1]} {span.start.year}"
     return f"from {say_span(span.start, span.end)}"
 
