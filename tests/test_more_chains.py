@@ -285,3 +285,8 @@ YEARS = {"daily/2019-03-03.md": "# 2019-03-03\nmood:: 4\nfox\n", "daily/2020-03-
 def test_a_year_and_the_page_of_a_day_that_is_over(tmp_path, line, says):
     (answer,), files = play(tmp_path, YEARS, line)
     assert all(each in answer for each in says) and files == YEARS, answer
+
+
+def test_until_then_counts_to_what_was_asked_about(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "* Berlin half <2027-04-04 Sun>\n"}, "when is berlin", "how many weeks until then?", "what is due today", "how many days until then")
+    assert "2027: in 136 days (19 weeks" in answers[1] and "136" not in answers[3], answers

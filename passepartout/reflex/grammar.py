@@ -35,7 +35,7 @@ from .changedmind import settled
 from .corrections import not_that_one, number_instead, that_was_meant, the_other, word_instead
 from .oncemore import and_another, beside_it, once_more
 from .persons import of_the_same
-from .followups import about_the_new, dated_of_list, narrowed, next_of_list, of_another, shown_more, spelled_out, went_on
+from .followups import about_the_new, dated_of_list, narrowed, next_of_list, of_another, shown_more, spelled_out, until_then, went_on
 from .guesses import suggestion
 from .hours import clocked, hours_before
 from .lookups import Surroundings, look_up
@@ -210,7 +210,8 @@ def meant_by(request: Request, around: Surroundings) -> dict:
             return entries(meant, today, around) or next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
         return (to_another_night(request, around) or completed(request, around) or next_of_list(request, around) or dated_of_list(request, around)
                 or not_that_one(request, around) or the_other(request, around) or number_instead(request, around)
-                or went_on(request, around) or of_another(request, around) or of_the_same(request, around) or in_time(once_more(request, around), request, around)
+                or went_on(request, around) or of_another(request, around) or until_then(request, around) or of_the_same(request, around)
+                or in_time(once_more(request, around), request, around)
                 or beside_it(request, around) or in_time(and_another(request, around), request, around) or shown_more(request, around)
                 or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or by_night(request, around) or several_questions(request, around)
