@@ -290,3 +290,9 @@ def test_a_year_and_the_page_of_a_day_that_is_over(tmp_path, line, says):
 def test_until_then_counts_to_what_was_asked_about(tmp_path):
     answers, _ = play(tmp_path, {"a.org": "* Berlin half <2027-04-04 Sun>\n"}, "when is berlin", "how many weeks until then?", "what is due today", "how many days until then")
     assert "2027: in 136 days (19 weeks" in answers[1] and "136" not in answers[3], answers
+
+
+def test_the_deadline_of_something_is_its_date(tmp_path):
+    notes = {"jobs.org": "* TODO Halbmond novel, chapters 4-6\nDEADLINE: <2026-11-30 Mon>\n* TODO Ask for the thesis deadline\nDEADLINE: <2026-12-05 Sat>\n"}
+    answers, files = play(tmp_path, notes, "when is the halbmond deadline", "move it to dec 2", "when's the thesis deadline", "when is halbmond's due date")
+    assert "due Monday 30 November 2026" in answers[0] and "DEADLINE: <2026-12-02 Wed>" in files["jobs.org"] and "Ask for the thesis deadline" in answers[2] and "2 December" in answers[3], answers
