@@ -296,3 +296,9 @@ def test_the_deadline_of_something_is_its_date(tmp_path):
     notes = {"jobs.org": "* TODO Halbmond novel, chapters 4-6\nDEADLINE: <2026-11-30 Mon>\n* TODO Ask for the thesis deadline\nDEADLINE: <2026-12-05 Sat>\n"}
     answers, files = play(tmp_path, notes, "when is the halbmond deadline", "move it to dec 2", "when's the thesis deadline", "when is halbmond's due date")
     assert "due Monday 30 November 2026" in answers[0] and "DEADLINE: <2026-12-02 Wed>" in files["jobs.org"] and "Ask for the thesis deadline" in answers[2] and "2 December" in answers[3], answers
+
+
+@pytest.mark.parametrize("lines, stands", [(('put "the bell under water" under ideas', "yes"), "# Ideas\n- salt\n- the bell under water\n"), (("put green beans under ideas", "yes"), "# Ideas\n- salt\n- green beans\n"), (("put green beans under plans",), "# Ideas\n- salt\n")])
+def test_what_is_put_under_a_heading_is_offered_as_a_note_there(tmp_path, lines, stands):
+    answers, files = play(tmp_path, {"ideas.md": "# Ideas\n- salt\n"}, *lines)
+    assert files == {"ideas.md": stands}, answers
