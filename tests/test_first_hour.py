@@ -619,7 +619,7 @@ def test_german_asks_when_one_is_free(tmp_path, line):
 
 def test_what_was_found_by_a_filter_is_told_in_words(tmp_path):
     answers, _ = play(tmp_path, {"a.org": "* DONE Bank\nCLOSED: [2026-11-18 Wed 09:00]\n* DONE Mail\nCLOSED: [2026-11-17 Tue 09:00]\n"}, "what did I finish this week?", "what did I do yesterday?", "find bank")
-    assert answers[0].startswith("2 sections, each of which was done 2026-11-16 to 2026-11-22:") and answers[1].startswith("1 section was done 2026-11-18, or fits one of 2 other filters:") and answers[2].startswith("1 section matches “bank”:")
+    assert answers[0].startswith("2 sections, each of which was done 2026-11-16 to 2026-11-22:") and answers[1].startswith("1 section was done 2026-11-18, or stands on the page of such a day:") and answers[2].startswith("1 section matches “bank”:")
 
 
 def test_the_one_that_was_found_by_a_filter_is_meant_by_it(tmp_path):

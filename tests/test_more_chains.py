@@ -261,3 +261,44 @@ def test_a_search_is_in_the_file_or_folder_that_is_named(tmp_path, line, there, 
     notes = {"novel/characters.md": "# Characters\n## Marta\ngets a letter\n", "novel/time.md": "# Timeline\na letter\n", "inbox.md": "- [ ] post letter\n- [ ] stamp\n"}
     (answer,), _ = play(tmp_path, notes, line)
     assert there in answer and not_there not in answer, answer
+
+
+@pytest.mark.parametrize("lines, stands", [(("remind me to chase Lu on monday 9am", "and call dave at 3pm tomorrow"), "* TODO call dave\nSCHEDULED: <2026-11-20 Fri 15:00>"), (("todo chase Lu by monday", "and mail bo on tuesday", "yes"), "* TODO mail bo\nSCHEDULED: <2026-11-24 Tue>"),
+                                           (("what is due today", "and mail bo tomorrow at 3"), "* TODO mail bo\nSCHEDULED: <2026-11-20 Fri 15:00>"), (("gig 6 december 21:00", "and soundcheck at 18", "yes"), "* TODO soundcheck\nSCHEDULED: <2026-12-06 Sun 18:00>")])
+def test_an_and_in_front_of_one_task_more_is_no_word_of_it_and_its_day_is_its_own(tmp_path, lines, stands):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, *lines)
+    assert stands in files["inbox.org"], (answers, files)
+
+
+@pytest.mark.parametrize("line", ["todo send manual by friday 5pm PST", "call dave at 3pm EST tomorrow", "remind me on friday at 12:00 UTC to call", "standup monday 10 UTC"])
+def test_an_hour_of_another_place_is_asked_about(tmp_path, line):
+    (answer,), files = play(tmp_path, {"a.org": "* x\n"}, line)
+    assert "names a time zone" in answer and set(files) == {"a.org"}, answer
+    (_,), files = play(tmp_path, {"a.org": "* x\n"}, 'todo "send manual by friday 5pm PST"')
+    assert "send manual by friday 5pm PST" in files["inbox.org"]
+
+
+YEARS = {"daily/2019-03-03.md": "# 2019-03-03\nmood:: 4\nfox\n", "daily/2020-03-03.md": "# 2020-03-03\nmood:: 2\nsnow\n", "a.org": "* TODO far\nDEADLINE: <2027-03-01 Mon>\n* DONE x\nCLOSED: [2019-05-05 Sun]\n"}
+
+@pytest.mark.parametrize("line, says", [("show 2020-03-03", ("snow", "lines 1-3")), ("show 3 march 2020", ("snow", "lines 1-3")), ("show me 2026-11-20", ("Nothing is on",)), ("average mood in 2019", ("4 on average, of 1 number in 2019",)), ("what is due in 2027", ("TODO far",)),
+                                        ("what did I write in 2019", ("fox", "a.org:3")), ("what did I do on 3 march 2020", ("was done 2020-03-03, or stands on the page of such a day", "snow"))])
+def test_a_year_and_the_page_of_a_day_that_is_over(tmp_path, line, says):
+    (answer,), files = play(tmp_path, YEARS, line)
+    assert all(each in answer for each in says) and files == YEARS, answer
+
+
+def test_until_then_counts_to_what_was_asked_about(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "* Berlin half <2027-04-04 Sun>\n"}, "when is berlin", "how many weeks until then?", "what is due today", "how many days until then")
+    assert "2027: in 136 days (19 weeks" in answers[1] and "136" not in answers[3], answers
+
+
+def test_the_deadline_of_something_is_its_date(tmp_path):
+    notes = {"jobs.org": "* TODO Halbmond novel, chapters 4-6\nDEADLINE: <2026-11-30 Mon>\n* TODO Ask for the thesis deadline\nDEADLINE: <2026-12-05 Sat>\n"}
+    answers, files = play(tmp_path, notes, "when is the halbmond deadline", "move it to dec 2", "when's the thesis deadline", "when is halbmond's due date")
+    assert "due Monday 30 November 2026" in answers[0] and "DEADLINE: <2026-12-02 Wed>" in files["jobs.org"] and "Ask for the thesis deadline" in answers[2] and "2 December" in answers[3], answers
+
+
+@pytest.mark.parametrize("lines, stands", [(('put "the bell under water" under ideas', "yes"), "# Ideas\n- salt\n- the bell under water\n"), (("put green beans under ideas", "yes"), "# Ideas\n- salt\n- green beans\n"), (("put green beans under plans",), "# Ideas\n- salt\n")])
+def test_what_is_put_under_a_heading_is_offered_as_a_note_there(tmp_path, lines, stands):
+    answers, files = play(tmp_path, {"ideas.md": "# Ideas\n- salt\n"}, *lines)
+    assert files == {"ideas.md": stands}, answers

@@ -123,6 +123,7 @@ def readings(line: str, today: date) -> Iterator[tuple[str, Span]]:
 def say_days(span: Span) -> str:
     "The days that were asked about, after a *not*."
     if span.start == span.end: return f"on {say_day(span.start)}"
+    if (span.start.month, span.start.day, span.end.month, span.end.day) == (1, 1, 12, 31) and span.start.year == span.end.year: return f"in {span.start.year}"
     if (span.start, span.end) == month(span.start): return f"in {MONTHS[span.start.month - 1]} {span.start.year}"
     return f"from {say_span(span.start, span.end)}"
 
@@ -132,7 +133,7 @@ def when_is(request: Request, around: Surroundings) -> dict | None:
     line = request.plain
     if len(line) > 200 or "\n" in line or not (found := _WHEN.fullmatch(line)): return None
     if found[1].lower() in PRONOUNS and not line.lower().startswith("when"): return None                # what time is it: the clock
-    said = dict.fromkeys((found[1], _NEXT_ONE.sub("", found[1]), _MET.sub("", _NEXT_ONE.sub("", found[1]))))
+    said = dict.fromkeys((found[1], _NEXT_ONE.sub("", found[1]), _MET.sub("", _NEXT_ONE.sub("", found[1])), _ITS_DEADLINE.sub("", found[1])))
     dated = with_fallback(lambda around: next(filter(None, (dated_places(words, around, request.today) for words in said if words)), []), around)
     if not isinstance(dated, list): return dated
     if not dated and found[1].lower() in PRONOUNS:
@@ -142,6 +143,7 @@ def when_is(request: Request, around: Surroundings) -> dict | None:
     then = with_fallback(lambda around: on_that_day(found[1], line, around, request.today), around)
     return then or (with_fallback(lambda around: undated(found[1], around, request.today), around) if _DUE_ASKED.search(line) else None)
 
+_ITS_DEADLINE = Regex(r"(?:['’]s)?\s+(?:deadline|due\s+date)$", re.I)
 _DUE_ASKED = Regex(r"\s(?:due|planned|scheduled)$|\b(?:deadline|due\s+date)\s+(?:of|for)\b", re.I)
 _ONESELF = Regex(r"when\s+(?:do|am|are|must|should|shall|will)\s+(?:i|we)\s", re.I)
 

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reflex/files.html.md"""
 # %% auto #0
 __all__ = ['MOST_DAYS', 'paths_of', 'own_inbox', 'inbox', 'in_own_inbox', 'with_its_end', 'as_spelt', 'page_of', 'named_as',
            'for_journal', 'on_todays_page', 'day_in_a_tree', 'under_day', 'kind_for_today', 'for_another_day',
-           'for_today', 'unquoted', 'begun_today', 'page_to_read', 'paths_called', 'read_there', 'file_called',
-           'in_quotes', 'unknown_file', 'lies_elsewhere']
+           'for_today', 'unquoted', 'begun_today', 'day_gone', 'page_to_read', 'paths_called', 'read_there',
+           'file_called', 'in_quotes', 'unknown_file', 'lies_elsewhere']
 
 # %% ../../nbs/reflex/files.ipynb #b3d528b6
 import re
@@ -21,11 +21,12 @@ from .captures import Request, capture_head, decline, propose_capture, say, titl
 from .command import Command
 from .editcalls import propose_under
 from .edits import look, with_fallback
-from .dates import say_day
+from .dates import NoSuchDate, say_day, words_of
 from .filenames import all_files
 from .journals import journal
 from .lookups import Outcome, Surroundings, name_of, rank_of
 from .reading import read
+from .spans import gone_by
 from ..targets import Place, files_called, one_sign, resolve_target
 
 # %% ../../nbs/reflex/files.ipynb #39683da3
@@ -207,9 +208,21 @@ def begun_today(request: Request, around: Surroundings) -> dict:
 # %% ../../nbs/reflex/files.ipynb #818e1c20
 _DAILY = Regex(r"(?:(?:show|open|read|see|what(?:'s|\s+is)\s+(?:in|on))\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:(today|yesterday)'?s?\s+(?:daily\s+)?(?:notes?|page|entry)|daily\s+(?:note|page))", re.I)
 
+_SHOW_DAY = Regex(r"(?:show|see|display)\s+(?:me\s+)?(?P<day>yesterday|(?:\S.{0,20}\b)?\d{4}(?:-\d\d-\d\d)?)", re.I)
+
+def day_gone(request: Request) -> date | None:
+    "The day before today that *show 2020-03-03* names with its year; `None` for every other sentence."
+    found = _SHOW_DAY.fullmatch(request.plain) if len(request.text) < 60 else None
+    try: span = gone_by(words_of(found["day"]), request.today) if found else None
+    except NoSuchDate: return None
+    return span.start if span and span.start == span.end < request.today else None
+
 def page_to_read(request: Request, around: Surroundings) -> dict | None:
     "read yesterday's journal, journal of 16 november, my daily note: the page of that day, where there is exactly one"
     daily = _DAILY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200])
+    if gone := day_gone(request):
+        named = [path for path in paths_of(around) if (page := _DAY_PAGE.fullmatch(path)) and (page[2], page[4], page[5]) == tuple(gone.isoformat().split("-"))]
+        return tool_call("read-file", f"You asked for the page of {gone}", path=named[0]) if len(named) == 1 else None
     proposal = journal(Request.of(f"journal of {daily[1] or 'today'}", request.today) if daily else request) if daily or {"journal", "diary"} & set(request.words) else None
     day = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", proposal["payload"]["args"]["query"]) if proposal else None
     pages = [path for path in paths_of(around) if (page := _DAY_PAGE.fullmatch(path)) and (page[2], page[4], page[5]) == day.groups()] if day else []

@@ -24,6 +24,7 @@ from .offers import CORRECTED, TODO_OR_NOTE, WHICH, filled_in, says_no, says_onl
 from .birthdays import with_birth_date
 from .captures import Request, capture_head, decline, repeated_parts, say
 from .command import Command
+from .doubts import elsewhere
 from .dictated import BREAK, offer_signs, with_signs
 from .datecalls import WHICH_DAY
 from .dates import NoSuchDate, say_day, words_of
@@ -32,9 +33,9 @@ from .files import as_spelt, in_own_inbox, in_quotes, lies_elsewhere, with_its_e
 from .german import in_english
 from .changedmind import settled
 from .corrections import not_that_one, number_instead, that_was_meant, the_other, word_instead
-from .oncemore import beside_it, once_more
+from .oncemore import and_another, beside_it, once_more
 from .persons import of_the_same
-from .followups import about_the_new, dated_of_list, narrowed, next_of_list, of_another, shown_more, spelled_out, went_on
+from .followups import about_the_new, dated_of_list, narrowed, next_of_list, of_another, shown_more, spelled_out, until_then, went_on
 from .guesses import suggestion
 from .hours import clocked, hours_before
 from .lookups import Surroundings, look_up
@@ -209,8 +210,9 @@ def meant_by(request: Request, around: Surroundings) -> dict:
             return entries(meant, today, around) or next_time(understood(again, around) or translated(again, around), today, around) or decline(not_understood(request))
         return (to_another_night(request, around) or completed(request, around) or next_of_list(request, around) or dated_of_list(request, around)
                 or not_that_one(request, around) or the_other(request, around) or number_instead(request, around)
-                or went_on(request, around) or of_another(request, around) or of_the_same(request, around) or in_time(once_more(request, around), request, around)
-                or beside_it(request, around) or shown_more(request, around)
+                or went_on(request, around) or of_another(request, around) or until_then(request, around) or of_the_same(request, around)
+                or in_time(once_more(request, around), request, around)
+                or beside_it(request, around) or in_time(and_another(request, around), request, around) or shown_more(request, around)
                 or narrowed(request, around) or about_the_new(request, around)
                 or clock(request, around) or from_now(request, around) or from_day(request, around) or by_night(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around)
@@ -292,6 +294,7 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     "What to tell the person about a request without a form."
     if number_in(request) is not None:
         return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
+    if elsewhere(request.text): return elsewhere(request.text)
     better = spelt_better(request, around) or next((found for english in in_english(request.text, request.today)
                                                     if (found := suggestion(Request.of(english, request.today)))), None)
     if better: better = or_a_task(better, request, around)

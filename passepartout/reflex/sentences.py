@@ -75,9 +75,10 @@ _GERMAN_ORDER = Regex(r"(?:trage?|notiere?|merke?|schreibe?|erinnere?|verschiebe
 _SAID_AGAIN = Regex(r"(?:(?:i|we|mean|meant|ich|meine|meinte|sorry|no|not|actually|instead|rather|lieber|then|too|as|well|again)\b\s*)+", re.I)
 
 def timed(request: Request) -> dict | None:
-    "An appointment, unless its first word looks like a misspelt command: “remnd me to call Ana friday 9:30” is none called so. “Tomorrow at 6 i mean” is a correction, and has no title."
+    "An appointment, unless its first word looks like a misspelt command: “remnd me to call Ana friday 9:30” is none called so. “Tomorrow at 6 i mean” is a correction, and has no title; an *and* in front is none of it."
     first = request.words[0] if request.words else ""
     if first not in _WRITES and get_close_matches(first, _WRITES, 1, 0.8) or _GERMAN_ORDER.match(request.text): return None
+    if (goes_on := re.match(r"(?:and|und)\s+(?=\S)", request.text.strip(), re.I)): request = Request.of(request.text.strip()[goes_on.end():], request.today)
     meant = appointment(request)
     return None if meant and _SAID_AGAIN.fullmatch(str(meant["payload"].get("args", {}).get("title", ""))) else meant
 
