@@ -216,9 +216,9 @@ def _versions() -> list[Program]:
 
 # %% ../../nbs/shell/table.ipynb #39c16a4f
 def _tests() -> list[Program]:
-    options = " ".join(f"-{o}=path" for o in "bcdefghkLprsSuwxGNO") + " -z=text -n=text -t=number -a -o -eq -ne -lt -le -gt -ge -nt -ot -ef"
-    return [program(name, options, "text*", whole=True, between="( ) !", environment=True, yes=f"{name} -f a; {name} a = b; {name} 1 -lt 2",
-                    no=f"{name} -f /etc/shadow; {name} -v x") for name in ("test", "[")]
+    options = " ".join(f"-{o}=path" for o in "bcdefghkLprsSuwxGNO") + " -z=text -n=text -t=number -a -o -eq -ne -lt -le -gt -ge -nt=path -ot=path -ef=path"
+    return [program(name, options, "perhaps*", whole=True, between="( ) !", environment=True, yes=f"{name} -f a; {name} a = b; {name} 1 -lt 2",
+                    no=f"{name} -f /etc/shadow; {name} a -nt /etc/shadow; {name} /etc/shadow -ot a; {name} -v x") for name in ("test", "[")]
 
 # %% ../../nbs/shell/table.ipynb #b0faea84
 _GIT = ("--no-pager --no-optional-locks -c core.fsmonitor=false -c core.pager=cat -c core.hooksPath=/dev/null -c core.sshCommand=false -c core.alternateRefsCommand=false -c protocol.allow=never "

@@ -127,6 +127,10 @@ _YQ = Regex(r"load|env|system|eval|import|include|input|\$__", re.I)
 def _yq(value: str, places: ShellPlaces) -> str | None:
     "There are two programs of this name. Both take a file for the first operand too, when there is one."
     if len(value) > 2_000 or _YQ.search(value): return "the yq expression reads other files, or the environment, or starts something."
+    return _perhaps(value, places)
+
+def _perhaps(value: str, places: ShellPlaces) -> str | None:
+    "A word that a program takes for a file where there is one of that name, as the two sides of `-nt` are."
     try: found = places.place(value).kind
     except PathRefused: found = "outside" if "/" in value else "missing"
     return None if found == "missing" else _path(value, places)
@@ -204,7 +208,7 @@ def _sockets(value: str, places: ShellPlaces) -> str | None:
 # %% ../../nbs/shell/values.ipynb #981bcd94
 _CHECKS: dict[str, Callable[[str, ShellPlaces], str | None]] = {
     "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq,
-    "python": _python, "form": _form, "source": _source, "sql": _sql, "database": _database, "duration": _duration, "filter": _filter, "sockets": _sockets, "text": lambda value, places: None,
+    "python": _python, "form": _form, "source": _source, "perhaps": _perhaps, "sql": _sql, "database": _database, "duration": _duration, "filter": _filter, "sockets": _sockets, "text": lambda value, places: None,
     "mounted": lambda value, places: f"{shown(value)} is looked for on the disks, and remembered." if "=" in value else None,
     "date": lambda value, places: None if value.startswith("+") else f"{shown(value)} might set the clock.",
     "object": lambda value, places: f"{shown(value)} would be read for more options." if value.startswith("@") else _path(value, places),
