@@ -49,7 +49,7 @@ class Endorsement:
 # %% ../../nbs/consent/17bb_endorsements.ipynb #8c7e8ab3
 def strange_arguments(tool: Any, args: Mapping[str, Any], held: Callable[[Any], bool]) -> dict[str, Any]:
     "The targets of a call that the person's words do not hold, one by one; a list by its parts."
-    found = {p.name: args.get(p.name) for p in tool.parameters if p.target and p.kind in ("text", "address")
+    found = {p.name: args.get(p.name) for p in tool.parameters if p.target and p.kind in ("text", "place", "address")
              and args.get(p.name) not in (None, "") and not isinstance(args.get(p.name), (bool, Mapping))}
     return {name: value for name, value in found.items() if not all(held(part) for part in parts_of(value))}
 

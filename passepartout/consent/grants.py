@@ -72,7 +72,7 @@ def _scope(parameter: Any, value: Any, harmless: bool, places: Places) -> tuple[
     if parameter.kind == "path" and value:
         return tuple(dict.fromkeys(_folder(names, parameter.access) for names in places(parameter.name, value)))
     if parameter.kind == "address" and value: return (_host(value),)
-    return None if parameter.kind == "text" and harmless else ()
+    return None if parameter.kind in ("text", "place") and harmless else ()
 
 # %% ../../nbs/consent/17ba_grants.ipynb #eac2e167
 def _folder(names: Any, access: str) -> str:
@@ -106,7 +106,7 @@ def said_scope(tool: Any, args: Mapping[str, Any], places: Places, text: str) ->
                                f"{', '.join(tool.by_name)}; the tool is {tool.name}.")
         for each in [name] if name else [p.name for p in tool.paths if args.get(p.name)]:
             if tool.by_name[each].kind == "command": raise GrantRefused("A command is allowed exactly as it is, or not at all.")
-            scope[each] = (None if pattern == "*" and tool.by_name[each].kind == "text"
+            scope[each] = (None if pattern == "*" and tool.by_name[each].kind in ("text", "place")
                            else (_as_folder(pattern) if tool.by_name[each].kind == "path" else pattern,))
     return scope
 
