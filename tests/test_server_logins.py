@@ -13,7 +13,7 @@ pytest.importorskip("mcp", reason="the package mcp is not installed")
 import httpx2
 
 from passepartout.toolbelt.serverlist import ToolServer
-from passepartout.toolbelt.serverlogin import Login, log_in, login_path, read_login, write_login
+from passepartout.toolbelt.serverlogin import Login, bearer, log_in, login_path, read_login, write_login
 from test_servers import answer, call, free_port, places
 
 pytestmark = pytest.mark.slow
@@ -161,6 +161,30 @@ async def test_two_that_renew_at_once_do_not_end_each_others_login(tmp_path, ser
     for agent in agents: await agent.close()
 
 
+async def test_a_login_that_is_forgotten_while_it_is_renewed_stays_forgotten(tmp_path):
+    path, url = login_path(tmp_path, "tracker"), "https://tracker.example/mcp"
+    write_login(path, Login(url, "acc3ss-old", "r3fresh-old", time.time() - 5, "https://tracker.example/token", "c1"))
+    flow = bearer(path, url).async_auth_flow(httpx2.Request("POST", url))
+    renewal = await flow.__anext__()
+    assert str(renewal.url) == "https://tracker.example/token"
+    path.unlink()
+    await flow.asend(httpx2.Response(200, json={"access_token": "acc3ss-new"}, request=renewal))
+    assert not path.exists()
+    await flow.aclose()
+
+
+async def test_whoever_waits_for_one_that_renews_can_be_stopped(tmp_path):
+    import fcntl
+    path, url = login_path(tmp_path, "tracker"), "https://tracker.example/mcp"
+    write_login(path, Login(url, "acc3ss-old", "r3fresh-old", time.time() - 5, "https://tracker.example/token", "c1"))
+    with open(path.with_suffix(".lock"), "w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        before = threading.active_count()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5): await bearer(path, url).async_auth_flow(httpx2.Request("POST", url)).__anext__()
+    assert threading.active_count() <= before + 1                  # that reads the file
+
+
 async def test_a_login_goes_to_no_other_address_and_a_key_of_the_person_comes_first(tmp_path, service):
     url, seen = service(), []
     path = entry(tmp_path, url)
@@ -280,7 +304,8 @@ async def test_who_says_no_and_who_pastes_the_address(tmp_path, evil, service):
     assert (await log_in(ToolServer("tracker", url=service()), lambda address: threading.Thread(target=opened, args=(address,)).start() or None, found.append)).refresh
 
 
-@pytest.mark.parametrize("before", [{"mode": 0o644}, {"link": True}, {"text": "{"}, {"text": "[" * 100_000}])
+@pytest.mark.parametrize("before", [{"mode": 0o644}, {"link": True}, {"text": "{"}, {"text": "[" * 100_000},
+                                    *({"text": json.dumps({"url": "https://tracker.example/mcp", "token": "acc3ss-one"} | odd)} for odd in ({"token": 5}, {"ends": "soon"}, {"endpoint": 5}, {"token": "\ud800" * 9}, {"token": "a\r\nX-Other: b"}, {"basic": 1}, {"more": 1}))])
 async def test_a_file_that_others_could_have_written_is_no_login(tmp_path, before):
     path = entry(tmp_path, url := "https://tracker.example/mcp")
     write_login(path, Login(url, "acc3ss-one", "r3fresh-one", endpoint="https://tracker.example/token", client="c"))

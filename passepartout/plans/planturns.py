@@ -16,6 +16,7 @@ from typing import Any
 
 from ..act import tell
 from ..amounts import counted
+from ..consent.approvals import place_told
 from ..consent.attestations import Attests
 from ..conditions import GateError, PassepartoutError
 from ..flow import follows_link
@@ -144,8 +145,7 @@ def stand_still(agent, state: PlanState, signal: Signal, why: str) -> Signal:
 # %% ../../nbs/plans/17dd_planturns.ipynb #fe142272
 def place_in_plan(state: PlanState, step: str) -> str:
     "Which of how many steps `step` is, as a sentence; nothing for a plan of one."
-    most, at = sum(pick(each, "answer") is None for each in state.written["steps"]), step.split(".")[0].split("[")[0]
-    return f"This is step {at} of {most} of a plan." if most > 1 and at else ""
+    return place_told(step.split(".")[0].split("[")[0], sum(pick(each, "answer") is None for each in state.written["steps"]))
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #e30d9078
 async def wait(agent, state: PlanState, signal: Signal, asks: StepAsks) -> None:

@@ -151,6 +151,8 @@ class Remembering(Finder):
             if len(text) <= 20_000: self._clean.add(text)
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #f9882add
+_MOST_OF_ONE = 7          # older values of a name that are still known
+
 class Scanner(Remembering):
     "Finds and replaces secrets, and remembers what had none."
     def redact(self, text: str) -> str:
@@ -178,7 +180,9 @@ class Scanner(Remembering):
         "Know these values too, from now on: what was clean without them is looked through again."
         known = {each.value for each in self.known.secrets}
         if not (new := [each for each in secrets if each.value not in known]): return
-        self.__init__([*self.known.secrets, *new], self.most)
+        names, kept = {each.name for each in new}, list(self.known.secrets)
+        for old in [each for each in kept if each.name in names][:-_MOST_OF_ONE]: kept.remove(old)
+        self.__init__([*kept, *new], self.most)
 
 # %% ../../nbs/redaction/04c_secrets.ipynb #a9a492b8
 def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[SecretFinding]] | None = None) -> Any:

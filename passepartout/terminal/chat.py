@@ -15,10 +15,11 @@ from contextlib import ExitStack
 from typing import Any, Callable
 
 from ..conditions import PassepartoutError
+from ..consent.approvals import of_a_step
 from ..oneline import short_line
 from ..serving.sockets import DaemonGone
 from .draftview import draft_shown
-from .planwords import steps_shown, tell_standing, waits_in_plan
+from .planwords import steps_shown, tell_standing
 from .progress import reading_shown
 from .render import Line, about_left_out, ask_lines, print_lines, say, screen, text_columns
 from .slash import COMMANDS, run_command
@@ -60,7 +61,7 @@ class ChatOutput:
         "Show an ask with its code."
         self.show_lines(ask_lines(pending, self.columns))
         self.say(f"/approve {pending.code}{' and what would be lost' if pending.phrase else ''}   or   /deny {pending.code}"
-                 f"{'   or   /skip for this step only' if waits_in_plan(self.agent, self.session, pending.id) else ''}"
+                 f"{'   or   /skip for this step only' if of_a_step(pending) else ''}"
                  if pending.code else "It was asked on another screen, and its code stands there: /approve CODE. Is that screen gone? "
                                       f"/deny {pending.id} ends it; then ask again for what you wanted.", "bold magenta")
 

@@ -12,7 +12,9 @@ import asyncio
 import contextlib
 import shlex
 import sys
+import threading
 import webbrowser
+from importlib.util import find_spec
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -65,6 +67,7 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of its entr
 
 def _named(agent: Any, name: str) -> Any:
     "The server with this name, which has to be behind an address. `PassepartoutError`."
+    if find_spec("mcp") is None: raise PassepartoutError("The package that speaks with servers of tools is not installed: pip install 'passepartout[mcp]'")
     links = agent.servers.links if agent.servers is not None else []
     server = next((link.server for link in links if link.server.name == as_typed(name).lower().replace("_", "-")), None)
     if server is None: raise PassepartoutError(f"There is no server {as_typed(name)!r} in mcp.json; passepartout servers shows them.")
@@ -85,8 +88,11 @@ def _opened(address: str) -> None:
     tell(f"Log in with your browser at {urlsplit(address).hostname}:")
     print(address, flush=True)                           # in one piece, also where a line of the terminal is shorter
     if sys.stdout.isatty():
-        with contextlib.suppress(Exception): webbrowser.open(address)
+        threading.Thread(target=_browse, args=(address,), daemon=True).start()               # one within the terminal stays until it is left
         tell("If the browser is on another machine, it ends at a page that cannot be shown. Paste the address of that page here.")
+
+def _browse(address: str) -> None:
+    with contextlib.suppress(Exception): webbrowser.open(address)
 
 def login(name: _Name, memex: Memex = None) -> None:
     "Log in to a server of tools with your browser."

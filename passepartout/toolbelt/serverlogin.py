@@ -67,8 +67,14 @@ def read_login(path: Path, url: str) -> Login | None:
     "The login for `url`; `None` when there is none, or it is for another address. `PassepartoutError` when others can open it, or it is none."
     if (text := config_text(path, private=True, own=True)) is None: return None
     try: login = Login(**json.loads(text))
-    except (ValueError, TypeError, RecursionError): raise PassepartoutError(f"{path} is damaged. Remove it and log in again: passepartout servers login {path.stem}") from None
+    except (ValueError, TypeError, RecursionError): login = None
+    if login is None or not _is_whole(login): raise PassepartoutError(f"{path} is damaged. Remove it and log in again: passepartout servers login {path.stem}")
     return login if login.url == url and may_be_asked(login.endpoint, url) else None
+
+def _is_whole(login: Login) -> bool:
+    "Is each part of what a login it is to be?"
+    texts = (login.url, login.token, login.refresh, login.endpoint, login.client, login.secret, login.resource)
+    return all(isinstance(each, str) and each.isascii() and each.isprintable() for each in texts) and type(login.ends) in (int, float) and type(login.basic) is bool
 
 def write_login(path: Path, login: Login) -> None:
     "Keep a login, for its owner alone. `PassepartoutError` when that fails."
@@ -179,7 +185,10 @@ async def _alone(path: Path) -> AsyncIterator[None]:
     "Hold the lock beside a login."
     handle = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        await asyncio.to_thread(fcntl.flock, handle, fcntl.LOCK_EX)
+        while True:                                          # not in a thread: one that waits for a process that stands still would keep ours from ending
+            try: fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError: await asyncio.sleep(0.05)
+            else: break
         yield
     finally: os.close(handle)
 
@@ -212,7 +221,7 @@ def bearer(path: Path, url: str, learn: Callable[[list[Secret]], Any] = lambda s
                         if (now := await asyncio.to_thread(read_login, path, url)) is not None and now.token == login.token:
                             answered = yield asked_anew(now)
                             now = renewed(now, answered.status_code, await answered.aread(), time.time())
-                            if now is not None: await asyncio.to_thread(write_login, path, now)
+                            if now is not None and path.exists(): await asyncio.to_thread(write_login, path, now)       # else it was forgotten meanwhile
                     login = now or login
                 elif late: return
                 if login is not None:

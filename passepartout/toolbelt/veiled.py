@@ -77,8 +77,9 @@ MOST_BESIDE = 1_500
 def told_beside(tool: str, content: str, files: Sequence[str], found: str = "") -> str:
     "What a person is told of a result `content` of which a model elsewhere was given what was `found` without what is private in `files`."
     why = "The model is not on this machine, so nothing private was there for it"
-    left = "\n".join(lines_left_out(content, found)) or content
-    if len(left) <= MOST_BESIDE: return f"({why}. With what is private, {tool} finds{' this as well' * (len(left) < len(content))}:\n{left})"
+    lines = lines_left_out(content, found) if found else []
+    left, more = "\n".join(lines) or content, 0 < len(lines) < sum(map(bool, map(str.strip, content.split("\n"))))
+    if len(left) <= MOST_BESIDE: return f"({why}. With what is private, {tool} finds{' this as well' * more}:\n{left})"
     files = [file for file in files if file in left] or files
     note = next((file for file in files if file.endswith(SUFFIXES)), None)
     way = f"passepartout show {shlex.quote(note)}" if note else "passepartout find"

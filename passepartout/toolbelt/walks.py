@@ -126,7 +126,7 @@ def _stays(command: Simple) -> bool:
     name, words = command.argv[0].rpartition("/")[2] if command.argv else "", command.argv[1:]
     if command.each is not None and not command.program: return True                     # xargs itself opens nothing
     if name == "git": return "grep" not in words and "diff" not in words
-    if name in _INTERPRETERS: return len(words) > 1 and words[-2] == "-c" and not not_only_calculates(words[-1])
+    if name in _INTERPRETERS: return words[-2:-1] == ("-c",) and _BEFORE.issuperset(words[:-2]) and not not_only_calculates(words[-1])
     return (not name or name in NAMES_ONLY or (name in GIVEN_ONLY or name in _GREPS and not _recursive(words))
             and not any("from" in word.lower() for word in words))
 
@@ -144,6 +144,7 @@ def _recursive(words: Sequence[str]) -> bool:
 _ANY_R = Regex(r"-[A-Za-z]*[rR]")
 
 _GREPS, _INTERPRETERS = ("grep", "egrep", "fgrep"), ("python", "python3")
+_BEFORE = frozenset("-I -E -s -S -B -P -u -q".split())           # what may stand before -c: none of it takes a word or names a program
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #c7924c94
 def typed_words(declared: Program, count: int, words: list[str]) -> list[str]:

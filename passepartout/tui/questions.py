@@ -21,8 +21,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from ..consent.approvals import confirms
-from ..lazy import Regex
+from ..consent.approvals import confirms, of_a_step
 from ..terminal.render import ask_lines, clean
 from .entries import Entry
 from .rows import Bar, Rows
@@ -115,8 +114,6 @@ def until_when(expires: float, now: float) -> str:
     except (ValueError, OverflowError, OSError): return ""
     return f"until {end:%H:%M}" if end.date() == today.date() else f"until {end:%a %d %b %H:%M}"
 
-_STEP = Regex(r"This is step \d+ of \d+ of a plan\.")
-
 class Barred(Posed):
     "What the bars say."
     def heading(self, now: Any) -> tuple[tuple[str, str], ...]:
@@ -128,7 +125,7 @@ class Barred(Posed):
         "The keys that count."
         yes = ("y", " do it") if now.code else ("", "asked on another screen, and its code is there")
         longer = [(f"   for longer: /approve {now.code} for 1 hour", "dim")] if now.code else []
-        if _STEP.search(now.reason): longer = [("   only without this step: Esc, then /skip", "dim")]
+        if of_a_step(now): longer = [("   only without this step: Esc, then /skip", "dim")]
         return (yes[0], "bold"), (yes[1] + ("   " if now.code else "; "), ""), ("n", "bold"), (" don't   ", ""), ("→ ←",
                 "bold"), (" others   ", ""), ("Esc", "bold"), (" later", ""), *longer
 
