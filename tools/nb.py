@@ -16,7 +16,7 @@ when both sides last agreed; the side that still holds it is the old one. Withou
 from HEAD is the edited one. When both were edited, nothing is written. A module is always written anew; what somebody
 wrote into one by hand is kept in the git directory, and said.
 """
-import ast, contextlib, fcntl, functools, hashlib, json, os, re, runpy, shutil, subprocess, sys, tempfile
+import ast, contextlib, fcntl, functools, hashlib, json, os, random, re, runpy, shutil, subprocess, sys, tempfile
 from difflib import SequenceMatcher, get_close_matches, unified_diff
 from pathlib import Path
 
@@ -449,7 +449,7 @@ def run_each(notebooks, done, workers=2, behind=False):
     with tempfile.TemporaryDirectory() as tmp:
         env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX_", "PASSEPARTOUT_", "PROVIDER_")) and not k.endswith("_API_KEY")}
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        os.mkdir(left := f"{tmp}/left")          # what pages leave in their temporary folders goes with this one
+        os.mkdir(left := f"{tmp}/left{'-' * random.randrange(12)}")     # goes with what pages leave in it; no output may hang on how long its name is
         env |= {"TMPDIR": left, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "COLUMNS": "100", "IN_TEST": "1", "IPYTHONDIR": f"{tmp}/ipython"}
         command = [sys.executable, str(script := ROOT / "tools" / "run_notebook.py"), tmp, str(workers), *map(str, notebooks)]
         if behind and shutil.which("nice"): command[:0] = ["nice", "-n", "5"]
