@@ -218,6 +218,23 @@ def test_filters(place):
     assert titles("file:a tag:hou*") == ["Boat", "Choir <2026-11-05 Thu +1w>", "Offers", "Roof", "a"]
 
 
+@pytest.mark.parametrize("name", ["journal/2026-11-05.org", "2026_11_05.org", "20261105.org", "Daily/2026/11/05.org", "2026-11-05 team.org"])
+def test_what_stands_on_the_page_of_a_day_is_of_that_day_and_a_task_of_its_own_days(place, name):
+    (place / name).parent.mkdir(parents=True, exist_ok=True)
+    (place / name).write_text("* Slept well\n* TODO Ring Ana\n* TODO Pay\nDEADLINE: <2026-12-01 Tue>\n")
+    (place / "20261105103000-slug.org").write_text("* Written then\n")
+    (place / "a.org").write_text("* TODO Choir <2026-11-05 Thu>\n* Old [2026-11-05 Thu]\n")
+    index = Index(Root(place))
+    index.refresh()
+    def titles(query): return {hit.title for hit in find_indexed(index, query, today=TODAY).hits} - {name.rpartition("/")[2].removesuffix(".org")}
+    page = {"Slept well", "Ring Ana", "Pay"}
+    assert titles("on:2026-11-01..2026-11-14") == titles("on:2026-11-05") == page | {"Choir <2026-11-05 Thu>"}
+    assert titles("todo:open on:2026-11") == titles("on:2026-11 NOT todo:done todo:open") == {"Choir <2026-11-05 Thu>"}
+    assert titles("on:2026-11-06") == titles("todo:open -on:.. choir") == set() and titles("todo:open -on:..") == {"Ring Ana"} and titles("-on:..") >= {"Written then", "Old [2026-11-05 Thu]"}
+    assert titles("ana on:2026-11") == {"Ring Ana"} and titles("(slept OR boat) on:2026-11") == {"Slept well"}
+    assert "Pay" in titles("on:2026-12-01")
+
+
 @pytest.mark.parametrize("indexed", [True, False])
 def test_a_title_that_is_a_link_is_called_what_it_shows_and_found_by_where_it_leads(place, indexed):
     for name, text in (("a.org", "* TODO [[https://one.example/barbaz][Read this]]\n* [[People/Ana Souza|Ana]]\n"), ("b.md", "# [Rust](https://www.rust-lang.org/en-US/)\n\nA language.\n\n## [Book](book.md \"the whole\") and ![logo](rust.png)\n"), ("c.md", "# Rust and iron\n")): (place / name).write_text(text)

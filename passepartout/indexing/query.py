@@ -8,13 +8,14 @@ Docs: https://example.org/passepartout/indexing/query.html.md"""
 __all__ = ['FIELDS', 'TOKEN', 'DATE_KINDS', 'FIRST', 'LAST', 'WEEKDAYS', 'PIECE', 'GIVEN_UP', 'NODE', 'BARE', 'EXAMPLES', 'SAID',
            'DATES', 'ANY_DAY', 'STATES', 'QueryError', 'Leaf', 'QueryTree', 'read_tokens', 'read_tree', 'read_or',
            'read_and', 'join', 'read_days', 'named_days', 'phrase_of', 'leaf_match', 'exact_facet', 'date_condition',
-           'changed_condition', 'occurs', 'link_condition', 'compile_tree', 'as_condition', 'IndexQuestion', 'all_of',
-           'needs_word', 'forms', 'bare_filter', 'ask', 'positive_leaves', 'needle', 'shown_terms', 'misread',
-           'has_filter', 'say_filter', 'say_days', 'say_side']
+           'page_day', 'day_condition', 'changed_condition', 'occurs', 'link_condition', 'compile_tree', 'asks_tasks',
+           'as_condition', 'IndexQuestion', 'all_of', 'needs_word', 'forms', 'bare_filter', 'ask', 'positive_leaves',
+           'needle', 'shown_terms', 'misread', 'has_filter', 'say_filter', 'say_days', 'say_side']
 
 # %% ../../nbs/indexing/08i_query.ipynb #ee294cc3
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -188,6 +189,23 @@ def date_condition(leaf: Leaf, today: date) -> tuple[str, str, list]:
     return "", (f"{NODE} IN (SELECT node FROM date WHERE active AND kind < 3 AND day <= ? AND (repeat IS NULL AND coalesce(until_day, day) >= ?"
                 " OR repeat IS NOT NULL AND occurs(day, minute, until_day, repeat, ?, ?)))"), [last, first, first, last]
 
+# %% ../../nbs/indexing/08i_query.ipynb #c8ae3868
+def page_day(path: str) -> int:
+    "The day, counted from the year 1, by which a file is called; 0 for another name."
+    for year, month, day in _PAGE.findall(path):
+        with suppress(ValueError): return date(int(year), int(month), int(day)).toordinal()
+    return 0
+
+_PAGE = Regex(r"(?<!\d)((?:19|20|21)\d\d)[-_./ ]?(\d\d)[-_./ ]?(\d\d)(?!\d)")
+
+# %% ../../nbs/indexing/08i_query.ipynb #f9d1bcbe
+def day_condition(leaf: Leaf, today: date, tasks: bool) -> tuple[str, str, list]:
+    "`on:` as a condition: dates, and without `tasks` pages of days too. `page_day` is the function that knows those."
+    _, dated, values = date_condition(leaf, today)
+    if tasks: return "", dated, values
+    first, last = read_days(leaf.text, today)
+    return "", f"({dated} OR {NODE} IN (SELECT n.id FROM node AS n JOIN file AS f ON f.id = n.file WHERE page_day(f.path) BETWEEN ? AND ?))", [*values, max(1, first), last]
+
 # %% ../../nbs/indexing/08i_query.ipynb #b2d5bebf
 def changed_condition(leaf: Leaf, today: date) -> tuple[str, str, list]:
     "A filter by the day on which a file was changed as a condition."
@@ -214,21 +232,27 @@ def link_condition(leaf: Leaf) -> tuple[str, str, list]:
     return "", f"{NODE} IN (SELECT node FROM link WHERE (name = ? OR name IN ({names})) AND {LEADS_THERE})", [title_name(stem), f'{{title file}} : "{" ".join(words[:PIECE])}"', leaf.text.strip(), leaf.text.strip()]
 
 # %% ../../nbs/indexing/08i_query.ipynb #d15d125c
-def compile_tree(tree: Any, today: date) -> tuple[str, str, list]:
-    "(match, condition, values) of a tree: everything is in `match`, or everything is in the condition."
+def compile_tree(tree: Any, today: date, tasks: bool = False) -> tuple[str, str, list]:
+    "(match, condition, values) of a tree: everything is in `match`, or everything is in the condition. With `tasks`, tasks are asked for beside it."
     if isinstance(tree, Leaf) and tree.field == "priority":
         return "", f"{NODE} IN (SELECT id FROM node WHERE priority = ?)", [tree.text.strip("[#]").upper()]
     if isinstance(tree, Leaf) and tree.field == "links": return link_condition(tree)
     if isinstance(tree, Leaf) and tree.field == "changed": return changed_condition(tree, today)
-    if isinstance(tree, Leaf):
-        return date_condition(tree, today) if tree.field in (*DATE_KINDS, "on") else (leaf_match(tree), "", [])
+    if isinstance(tree, Leaf) and tree.field == "on": return day_condition(tree, today, tasks)
+    if isinstance(tree, Leaf): return date_condition(tree, today) if tree.field in DATE_KINDS else (leaf_match(tree), "", [])
     if tree.operator == "NOT":
-        condition, values = as_condition(compile_tree(tree.parts[0], today))
+        condition, values = as_condition(compile_tree(tree.parts[0], today, tasks))
         return "", f"NOT ({condition})", values
-    parts = [compile_tree(part, today) for part in tree.parts]
+    tasks = tasks or asks_tasks(tree)
+    parts = [compile_tree(part, today, tasks) for part in tree.parts]
     if all(match for match, _, _ in parts): return f"({f' {tree.operator} '.join(match for match, _, _ in parts)})", "", []
     parts = [as_condition(part) for part in parts]
     return "", f"({f' {tree.operator} '.join(condition for condition, _ in parts)})", [value for _, values in parts for value in values]
+
+# %% ../../nbs/indexing/08i_query.ipynb #74fe176f
+def asks_tasks(tree: Any) -> bool:
+    "Whether a state of tasks is one of the things that all have to hold."
+    return isinstance(tree, QueryTree) and tree.operator == "AND" and any(isinstance(part, Leaf) and part.field == "todo" for part in tree.parts)
 
 # %% ../../nbs/indexing/08i_query.ipynb #43b7ab26
 def as_condition(part: tuple[str, str, list]) -> tuple[str, list]:
@@ -286,13 +310,13 @@ def ask(query: str, today: date) -> IndexQuestion | None:
         if (field := FIELDS.get(bare[1].lower())): raise QueryError(bare_filter(bare[1], field))
     tree = read_tree(query)
     if tree is None: return None
-    parts = tree.parts if isinstance(tree, QueryTree) and tree.operator == "AND" else (tree,)
+    parts, tasks = tree.parts if isinstance(tree, QueryTree) and tree.operator == "AND" else (tree,), asks_tasks(tree)
     wanted: list[str] = []
     unwanted: list[str] = []
     where, values = [], []
     for part in parts:
         negative = isinstance(part, QueryTree) and part.operator == "NOT"
-        match, condition, more = compile_tree(part.parts[0] if negative else part, today)
+        match, condition, more = compile_tree(part.parts[0] if negative else part, today, tasks)
         if match: (unwanted if negative else wanted).append(match)
         else: where.append(f"NOT ({condition})" if negative else condition); values += more
     leaves = positive_leaves(tree)

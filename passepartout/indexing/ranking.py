@@ -20,7 +20,7 @@ from math import log2
 from .entries import ASCII, DONE, OPEN, OUT_OF_SIGHT, TEMPLATE, index_words, link_names, names_called
 from .index import Index, LinkCounts
 from ..org import plain_text
-from .query import NODE, IndexQuestion, occurs
+from .query import NODE, IndexQuestion, occurs, page_day
 from ..tuples import NamedTuple
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #b76111eb
@@ -243,6 +243,7 @@ class Best(NamedTuple):
 def best_sections(index: Index, question: IndexQuestion, limit: int, now: float = 0.0, folder: str = ".") -> Best:
     "The sections that match, ranked; the first `limit` are those of all, or `cut` says what they are the best of. Must be called inside of `guarded`."
     if "occurs(" in question.where: index.db.create_function("occurs", 6, occurs, deterministic=True)
+    if "page_day(" in question.where: index.db.create_function("page_day", 1, page_day, deterministic=True)
     if "names_called(" in question.where:
         index.db.create_function("names_called", 6, names_called, deterministic=True)
         index.db.create_function("unseen", 1, question.hidden.__contains__)
