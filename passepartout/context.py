@@ -316,8 +316,9 @@ def assemble_global_awareness(agent, signal: Any = None, *, local: bool = False)
 # %% ../nbs/09_context.ipynb #b4ba2f5c
 @lru_cache(maxsize=4)
 def today_line(today: date) -> str:
-    "The day, as a model reads it."
-    return f"TODAY: {today:%A %Y-%m-%d}"
+    "The day, as a model reads it, and the six that follow."
+    days = map(date.fromordinal, range((now := today.toordinal()) + 1, min(now + 7, date.max.toordinal() + 1)))
+    return f"TODAY: {today:%A %Y-%m-%d} (then {', '.join([f'{day:%a} {day.day}' for day in days])})"
 
 # %% ../nbs/09_context.ipynb #03e8ef13
 def today_of(agent) -> date:

@@ -21,7 +21,7 @@ from typing import Any
 
 from .conditions import GateError
 from .toolbelt.declarations import ABSENT, TAKEN_AS_IS, Effects, Parameter, ToolError, as_meant, parameters_of, shown
-from .toolbelt.toollines import CALL_FORM, HOW_TO_CALL, IN_SHORT, belt_lines, short_line
+from .toolbelt.toollines import CALL_FORM, HOW_TO_CALL, DATES_HERE, IN_SHORT, belt_lines, short_line
 from .labels import shape_of
 from .frozen import KEYWORD_FIELDS
 from .messages import FrozenDict, Label, pick
@@ -335,4 +335,4 @@ def tool_belt_prompt(agent, short: bool = False) -> str:
 @lru_cache(maxsize=4)                # as long as the registry is the same, so is this
 def _told(belt: str, short: bool = False) -> str:
     if not belt: return "There are no tools; answer with a message."
-    return f"{IN_SHORT}{belt}\n{CALL_FORM}" if short else f"{belt}\n{HOW_TO_CALL}"
+    return f"{IN_SHORT}{belt}\n{DATES_HERE}{CALL_FORM}" if short else f"{belt}\n{DATES_HERE}{HOW_TO_CALL}"

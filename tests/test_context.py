@@ -1,5 +1,7 @@
 "What models are shown: nothing private for one elsewhere, whatever the tag looks like; the focus of a session; the budget; the cost"
 
+from datetime import date
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -7,7 +9,7 @@ from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.awareness.budget import ViewLine, cut, fit, utf8_bound
-from passepartout.context import Outlook, assemble_global_awareness, awareness
+from passepartout.context import Outlook, assemble_global_awareness, awareness, today_line
 from passepartout.loop import loop_process
 from passepartout.messages import Label, Signal
 from passepartout.org import parse_org
@@ -302,3 +304,9 @@ def test_what_is_shown_fits_and_is_the_beginning_of_what_matters(page, most):
     assert utf8_bound(sight.text) == sight.tokens <= most and sight == fit(lines, most)
     shown = sorted(int(line.split(":")[0]) for line in sight.text.split("\n") if ":" in line)
     assert shown == list(range(len(shown))) and (shown or not lines or most < 6)
+
+
+@pytest.mark.parametrize("today, said", [(date(2026, 11, 19), "TODAY: Thursday 2026-11-19 (then Fri 20, Sat 21, Sun 22, Mon 23, Tue 24, Wed 25)"), (date(2026, 12, 29), "TODAY: Tuesday 2026-12-29 (then Wed 30, Thu 31, Fri 1, Sat 2, Sun 3, Mon 4)"),
+    (date(9999, 12, 30), "TODAY: Thursday 9999-12-30 (then Fri 31)")])
+def test_the_days_that_follow_are_told_with_the_day(today, said):
+    assert today_line(today) == said

@@ -49,7 +49,7 @@ _JSON = {"string": {"type": "string"}, "integer": {"type": "integer"}, "number":
 def argument(p: Parameter, strict: bool) -> dict:
     "The schema of one argument of a tool."
     schema = _JSON[p.type] | ({"enum": list(p.choices)} if p.choices else {})
-    if hint := p.description or ("a date such as 2026-11-20" if p.type == "date" else ""): schema = {**schema, "description": hint}
+    if hint := f"{p.description or 'a date'}, as 2026-11-20 or 2026-11-20 15:00" if p.type == "date" else p.description: schema = {**schema, "description": hint}
     return {"anyOf": [schema, {"type": "null"}]} if strict and not p.required else schema
 
 # %% ../../nbs/providers/proposals.ipynb #51332cf4
