@@ -22,8 +22,8 @@ def what_leaves(address: WebAddress) -> str:
     port = "" if address.usual_port else f" on the unusual port {address.port}"
     script = " (a name in another script, shown as it is asked for)" if "xn--" in address.host else ""
     plain = ", not encrypted" if address.scheme == "http" else ""
-    shown = address.rest if len(address.rest) <= 300 else address.rest[:300] + "… (all of it stands in the action)"
-    return f"It would ask {address.host}{script}{port}{plain}. {counted(len(address.rest), 'byte')} of address leave{'s' * (len(address.rest) == 1)}: {shown}"
+    shown = f"“{address.rest}”" if len(address.rest) <= 300 else f"“{address.rest[:300]}…” (all of it stands in the action)"
+    return f"It would ask {address.host}{script}{port}{plain}. {counted(len(address.rest), 'byte')} of address leave{'s' * (len(address.rest) == 1)}: {shown}."
 
 # %% ../../nbs/gates/network.ipynb #eecf3295
 def _addresses(tool, args: Mapping) -> dict[str, WebAddress]:
