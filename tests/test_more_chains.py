@@ -302,3 +302,10 @@ def test_the_deadline_of_something_is_its_date(tmp_path):
 def test_what_is_put_under_a_heading_is_offered_as_a_note_there(tmp_path, lines, stands):
     answers, files = play(tmp_path, {"ideas.md": "# Ideas\n- salt\n"}, *lines)
     assert files == {"ideas.md": stands}, answers
+
+
+@pytest.mark.parametrize("line, shown, hidden", [("how far did i run", "Ran 4 km", "Bought"), ("when did I last run?", "Ran 4 km", "Bought"), ("how did i sleep", "Slept badly", "Bought"), ("did i try the new shoes", "Tried the new shoes", "Bought"),
+    ("how far did i run on monday", "Ran 4 km", "Bought"), ("when do i run", "No note mentions", "Ran")])
+def test_a_question_in_the_past_finds_the_verb_as_it_was_written_down(tmp_path, line, shown, hidden):
+    (answer,), _ = play(tmp_path, {"journal/2026-11-16.md": "Slept badly. Ran 4 km in the rain. Tried the new shoes.\n", "house.md": "Bought the fridge for 499 €.\n"}, line)
+    assert shown in answer and hidden not in answer and "'(" not in answer, answer

@@ -175,7 +175,7 @@ def why_not(index: Index, question: IndexQuestion, query: str, folder: str, priv
     if re.search(r"\sOR\s", query) and has_filter(query): return f"Nothing in your notes {say_filter(query)}." + undated(query) + misread(query), doubt
     if missing := [word for word, found in held.items() if not found]:
         near = sorted({each for word in missing for each in nearest(index, word, secret=secret)})
-        typed = {" ".join(index_words(word)): word.strip('"“”„«»?!.,;:') for word in query.split()}
+        typed = {" ".join(index_words(word)): word.strip('"“”„«»?!.,;:()') for word in query.split()}
         said = [repr(typed.get(word) or re.sub(r"^(\d{4}) (\d\d) (\d\d)$", r"\1-\2-\3", word)) for word in missing]
         return say_missing(said, near) + misread(query), doubt
     if not held: return f"Nothing in your notes {say_filter(query)}." + undated(query) + misread(query), doubt

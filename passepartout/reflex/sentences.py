@@ -40,7 +40,7 @@ from .paraphrases import paraphrased
 from .passed import next_time, on_its_day
 from .questions import asked
 from .scopes import about_place, found_in, how_many, on_their_list, which_notes
-from .searches import STOP, filters, find, query_of, recent
+from .searches import STOP, filters, find, in_the_past, query_of, recent
 from .tasklists import filtered, tasks
 from .whens import split_when
 from .linksto import links_named
@@ -288,6 +288,7 @@ def translated(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/sentences.ipynb #f1d036df
 _GERMAN = frozenset("wer wen wem was wann wo woher wohin wie welche welcher welches welchen warum ist sind war waren hat haben habe hatte wird werden wurde kann ich du er sie es wir ihr mein meine meinen meiner das der die den dem des ein eine einen einem einer vom von zum zur zu im in am an auf aus mit bei beim für und oder nicht noch schon denn eigentlich heißt lautet heissen steht stehen mir mich uns unser unsere gibt viel viele groß alt lange nach über".split())
 ASKED = frozenset("wer wen wem was wann wo wie welche welcher welches what what's whats who who's how which whose was is are can does do did will can could should when when's where where's".split())
+_EITHER_FORM = Regex(r"\(\w+ OR (\w+)\)")
 _TWO_QUESTIONS = Regex(r"\band\s+(?:what|when|who|where|how|which|is|are|do|did)\b", re.I)
 _WORDS_OF_ASKING = (AROUND | STOP
                     | frozenset("how whose who which where when what's make made makes cook get got going go take takes leave leaves use "
@@ -304,8 +305,10 @@ def looked_for(request: Request, around: Surroundings) -> dict | None:
     names = [word for word in topic.split() if word[:1].isupper()]
     named = lambda around: (any(resolve_target(around.notes(), name, request.today).kind != "none" for name in names)
                             or any(is_called(place, word) for word in topic.split() for place in files_called(around.notes(), word)))
-    held = with_fallback(lambda around: [True] if mentioned(topic, around) or named(around) else [], around)
-    return (tool_call("org-find", f"You asked something that I can't answer, but sections have its words: “{topic}”", query=topic[:300],
+    both = in_the_past(topic, request.text)
+    past = _EITHER_FORM.sub(r"\1", both)
+    held = with_fallback(lambda around: [True] if mentioned(topic, around) or past != topic and mentioned(past, around) or named(around) else [], around)
+    return (tool_call("org-find", f"You asked something that I can't answer, but sections have its words: “{both}”", query=both[:300],
                       quote=3) if held == [True] else None)
 
 # %% ../../nbs/reflex/sentences.ipynb #95e36590

@@ -81,7 +81,7 @@ class WizardProviders(Keys):
     "Which providers think, and what each of them needs."
     def thinking(self) -> None:
         settings, answers = self.present.settings, self.answers
-        self.say(f"\nWho thinks? reflex: no model, exact sentences only. local, ollama: a server of models on this machine. gguf: a model in a file. "
+        self.say(f"\nWho thinks? reflex: no model, plain requests only. local, ollama: a server of models on this machine. gguf: a model in a file. "
                  f"{', '.join(name for name in SERVICES if name != 'ollama')}: over the network, with a key; what you ask goes there, private notes do not. auto: whatever there is. Several, with commas: one after the other until one answers.")
         cascade = settings.provider_cascade if not callable(settings.provider_cascade) else ()
         answers.providers = self.until("Who?", ", ".join(cascade), lambda text: read_providers(text, by_provider(settings.provider_urls)))

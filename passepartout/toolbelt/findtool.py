@@ -56,18 +56,14 @@ def say_found(query: str, found: Found, report: str, passages: Sequence[Sequence
     return "\n".join(lines + [report] * bool(report))
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #27f82647
-_OF_DAYS = Regex(r"(?P<what>[^()]{1,200}) \((?P<on>on:[\d.-]{1,40})(?: OR file:[\d-]{7,10}){1,20}\)")
-
 _PAGE = Regex(r"\((?:file:)?[\d-]{7,10} -todo:open\)")
 
 def say_asked(query: str, total: int) -> str:
     "What the `total` sections that were found have in common: the words of the query, or what its filters ask for."
-    paged = _OF_DAYS.fullmatch(query.strip())
-    first, *others = [f"{paged['what']} {paged['on']}"] if paged else re.split(r"\s+OR\s+", query) if has_filter(query) else [""]
+    first, *others = re.split(r"\s+OR\s+", query) if has_filter(query) else [""]
     told = say_filter(first) if has_filter(first) and all(side.count("(") == side.count(")") for side in (first, *others)) else ""
     if told and not told.startswith("fits ") and len(told) < 300:
-        if paged or (on_pages := first.startswith("closed:") and others and all(map(_PAGE.fullmatch, others))): told += ", or stands on the page of such a day"
-        if not paged and on_pages: others = []
+        if first.startswith("closed:") and others and all(map(_PAGE.fullmatch, others)): told, others = f"{told}, or stands on the page of such a day", []
         told += f", or fits {'the other filter' if len(others) == 1 else f'one of {len(others)} other filters'}" if others else ""
         if told.startswith("was changed ") and " and " not in told: return f"file {told}" if total == 1 else f"files {told.replace('was', 'were', 1)}"
         return f"section {told}" if total == 1 else f"sections, each of which {told}"
