@@ -4,7 +4,7 @@ import base64
 import pytest
 
 from passepartout.confinement.roots import Root
-from passepartout.shell.harm import ASK, CONFIRM, DENY
+from passepartout.shell.harm import ASK, CONFIRM, DENY, READ
 from passepartout.shell.judge import judge_command
 from passepartout.shell.loss import loss
 
@@ -64,6 +64,22 @@ HONEST = ["nc -zv 10.9.8.7 22", "nc -l 9000 > got.org", "timeout 1 bash -c '</de
 
 @pytest.mark.parametrize("line", [*SHELLS_FOR_STRANGERS, *MULTIPLY, *ORDERS])
 def test_nobody_wants_this(line, roots): assert level(line, roots) == DENY
+
+
+HIDDEN = ["cp a.org .git/hooks/post-commit", "cp -t .git/hooks a.org", "mv a.org .git/hooks/x", "ln -s ../a.org .git/hooks/x", "install -m 755 a.org .git/hooks/pre-commit", "tee .vscode/settings.json < a.org", "cat a.org | tee -a .git/config", "dd if=a.org of=.git/hooks/x", "sed -i s/a/b/ .git/config", "perl -pi -e s/a/b/ .git/config", "rsync -a src/ .git/",
+          "curl -o .git/hooks/x https://example.org", "cd .git && cp ../a.org hooks/x", "cd .git/hooks; cp ../../a.org x", "cp a.org src/../.git/x", "cp a.org \"$(echo .git)/hooks/x\"", "sh -c 'cp a.org .git/hooks/x'", "find . -name a.org -exec cp {} .git/hooks/x \\;", "ls *.org | xargs -I{} cp {} .git/hooks/x", "mkdir -p .git/hooks && cp a.org .git/hooks/",
+          "sudo cp a.org .git/hooks/x", "cp a.org site.git/config", "cp a.org bashrc", "cp a.org .obsidian/plugins/x/main.js", "cp a.org .envrc", "cp evil/.dir-locals.el ."]
+
+@pytest.mark.parametrize("line", HIDDEN)
+def test_no_program_puts_something_into_what_belongs_to_another(line, roots):
+    __import__("os").makedirs(f"{roots[0].path}/.git/hooks", exist_ok=True)
+    assert level(line, roots) == DENY
+
+
+@pytest.mark.parametrize("line", ["python3 -m venv .venv", "yq -i .a=1 a.txt", "mv .draft.org draft.org", "cp -r .obsidian backup", "mkdir .notes", "chmod +x .git/hooks/x", "git config core.hooksPath hooks", "git config user.name Ana", "sed -i s/a/b/ a.org", "cp a.org b.org", "git add .gitignore", "cp .gitignore ignored.txt"])
+def test_what_a_program_makes_for_itself_is_asked_about(line, roots):
+    judged = judge_command(line, roots, "/home/ana")
+    assert READ < judged.level < DENY and ("which programs git runs" in str(judged.reasons)) == ("hooksPath" in line), judged.reasons
 
 
 @pytest.mark.parametrize("line", [*KEYS, *HEARD])

@@ -66,7 +66,8 @@ black isort rustfmt | !--check !--diff | -l -c --config --edition | all
 strip | !-o | -o -O -I -F -K -N -R | all
 objcopy | | -O -I -F -K -N -R -j -B | last
 tidy xmlstarlet | -m -modify -L --inplace | -config | all
-yq clang-format shfmt gofmt goimports prettier autopep8 yapf eslint stylelint ruff | -i -w --in-place --inplace --write --fix format | | all
+yq | -i --inplace | -p -o -I --from-file | rest
+clang-format shfmt gofmt goimports prettier autopep8 yapf eslint stylelint ruff | -i -w --in-place --inplace --write --fix format | | all
 ranlib | | | all
 exiftool | -overwrite_original -overwrite_original_in_place -delete_original | | all
 """

@@ -21,6 +21,7 @@ from .altered import altered
 from .changers import alters, changing_lines, options_of
 from .effort import spend
 from .ended import ended
+from ..sensitive import holds_keys, is_startup_file, sensitive
 from .places import ShellPlaces
 
 # %% ../../nbs/shell/harm.ipynb #cfd1b47f
@@ -247,13 +248,26 @@ def _verbs(words: Sequence[str]) -> range:
         at += 1 + (words[at] in _BEFORE)
     return range(at, min(at + 1, len(words)))
 
+# %% ../../nbs/shell/harm.ipynb #673ce9b6
+_RUNS = Regex(r"core\.(?:fsmonitor|hookspath|sshcommand|pager|editor|askpass|gitproxy)|alias\..+|filter\..+\.(?:clean|smudge|process)|diff\.(?:external|.+\.(?:command|textconv))|merge\..+\.driver|(?:merge|diff)tool\..+\.cmd|credential\.(?:.+\.)?helper|gpg\.(?:.+\.)?program"
+              r"|include(?:if\..+)?\.path|sequence\.editor|pager\..+|interactive\.difffilter|uploadpack\.packobjectshook|url\..+\.(?:push)?insteadof|remote\..+\.(?:uploadpack|receivepack|vcs)|init\.templatedir|trailer\..+\.(?:cmd|command)|submodule\..+\.update|protocol\..*allow", re.I)
+
+def _git_runs(words: Sequence[str]) -> tuple[int, str] | None:
+    "What to say of a `git config` that sets what git runs."
+    at = next(iter(_verbs(words)), 0)
+    if words[at:at + 1] != ["config"]: return None
+    operands = [word for word in words[at + 1:] if word[:1] != "-"]
+    operands = operands[operands[:1] == ["set"]:]
+    key = operands[0] if len(operands) > 1 else ""
+    return (ASK, f"{shown(key)} says which programs git runs, or where it finds them.") if len(key) < 200 and _RUNS.fullmatch(key) else None
+
 # %% ../../nbs/shell/harm.ipynb #2d53913b
 def _git(words, places):
     verb = next((i for i in _verbs(words) if words[i] in ("push", "reset", "clean", "branch", "stash", "checkout", "restore", "switch",
                                                          "tag", "reflog", "gc", "filter-branch", "filter-repo", "worktree", "update-ref",
                                                          "rebase", "rm", "mv", "prune", "read-tree", "checkout-index", "merge", "am", "cherry-pick", "revert",
                                                          "notes", "replace", "symbolic-ref", "submodule", "lfs")), None)
-    if verb is None: return None
+    if verb is None: return _git_runs(words)
     rest, name = words[verb + 1:], words[verb]
     lost = {"push": _flags(rest, "fd", "--force", "--force-with-lease", "--delete", "--mirror", "--prune") or any(w.startswith(("+", ":")) for w in rest),
             "reset": _flags(rest, "", "--hard", "--merge", "--keep"), "clean": not _flags(rest, "", "--dry-run"), "branch": _flags(rest, "dDfM", "--delete", "--force"), "tag": _flags(rest, "df", "--delete", "--force"),
@@ -315,16 +329,33 @@ def _there(name: str, places: ShellPlaces) -> bool:
 _ORDERS = Regex(r"/etc/(?:sudoers|cron|anacrontab|ld\.so|profile|bash\.bashrc|zsh|rc\.local|pam\.d|g?shadow|passwd|group|ssh/|systemd/|init|udev/|apt/apt\.conf|xdg/autostart)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/(?:proc|sys)/"
                 r"|[~$/].*/\.(?:ssh/(?:authorized_keys|config|rc|environment)|config/(?:autostart|systemd|fish)/|[a-z_]*rc(?:/|\Z)|profile|zshenv|zlogin|xprofile|bash_|pam_environment|gitconfig)", re.S)
 
-def _orders(base: str, words: Sequence[str], places: ShellPlaces) -> str | None:
-    "The first place outside in which other programs take orders and to which `base` with these `words` would write, in words."
-    if places.elsewhere: return None
-    names = [*altered(base, words), *(operands_of(words) if base == "tee" else ())]
+def _written(base: str, words: Sequence[str], places: ShellPlaces) -> list[str]:
+    "The names to which `base` with these `words` would write, whether or not something is there."
+    if places.elsewhere: return []
+    names = [*altered(base, words), *(operands_of(words) if base == "tee" else [word[3:] for word in words if word[:3] == "of="] if base == "dd" else ())]
     if base in ("mv", "cp", "install", "ln"):
         sources, target = _from_to(words)
-        made = [target, *(f"{target.rstrip('/')}/{each.rstrip('/').rpartition('/')[2]}" for each in sources)]
+        into = len(sources) > 1 or target[-1:] == "/" or not os.path.lexists(_path(target, places)) and outside([target], places) or os.path.isdir(_path(target, places))
+        made = [target, *(f"{target.rstrip('/')}/{each.rstrip('/').rpartition('/')[2]}" for each in sources if into)]
         kept = _flags(words, "nbu", "--no-clobber", "--backup", "--update", valued="tSgmo") and os.path.isfile(_path(target, places))
         if not kept: names += made
-    return outside([each for each in names if len(each) < 4_000 and _ORDERS.match(os.path.normpath(each) + "/" * each.endswith("/"))], places)
+    return [each for each in names if len(each) < 4_000]
+
+def _orders(names: Sequence[str], places: ShellPlaces) -> str | None:
+    "The first of `names` that is a place outside in which other programs take orders, in words."
+    return outside([each for each in names if _ORDERS.match(os.path.normpath(each) + "/" * each.endswith("/"))], places)
+
+# %% ../../nbs/shell/harm.ipynb #96320e12
+_PUTS = frozenset("cp mv ln install tee dd sed perl ruby ed ex sponge patch rsync scp curl wget".split())
+
+def _hidden(base: str, names: Sequence[str], places: ShellPlaces) -> str | None:
+    "The first of `names` that belongs to another program, or is a file that one starts with, and why, in words."
+    for name in names[:64] if base in _PUTS else ():
+        if "." not in places.absolute(name) and not is_startup_file(name.rpartition("/")[2]): continue
+        try: why = (found := places.place(name)).sensitive and not holds_keys(found.path.rpartition("/")[2]) and found.sensitive
+        except PathRefused: why = sensitive(at) if not (at := os.path.normpath(name)).startswith(("/", "..", "~")) else ""              # as src/../.git, where no src is
+        if why: return f"{shown(name)}, which {why}"
+    return None
 
 # %% ../../nbs/shell/harm.ipynb #3b85663e
 _PYTHON = Regex(r"(?:python|pypy)[\d.]*")
@@ -337,7 +368,10 @@ def harm(name: str, words: Sequence[str], places: ShellPlaces) -> tuple[int, str
         return harm(words[at], words[at + 1:], places) if words[at] != base else None
     told = _ruled(base, words, places)
     if (told is None or told[0] < DENY) and (far := there_outside(altered(base, words), places)): return DENY, f"{shown(base)} would change {far}."
-    if (told is None or told[0] < DENY) and (far := _orders(base, words, places)): return DENY, f"{shown(base)} would write to {far}. Other programs take orders there."
+    if told is not None and told[0] >= DENY: return told
+    names = _written(base, words, places)
+    if far := _orders(names, places): return DENY, f"{shown(base)} would write to {far}. Other programs take orders there."
+    if near := _hidden(base, names, places): return DENY, f"{shown(base)} would write to {near}."
     return told
 
 # %% ../../nbs/shell/harm.ipynb #f1698ec0
