@@ -368,6 +368,19 @@ async def test_one_that_starts_slowly_holds_nobody_up_and_is_there_later(tmp_pat
     await agent.close()
 
 
+async def test_who_waits_is_told_for_which_servers_and_only_for_those(tmp_path):
+    places(tmp_path); written(tmp_path, ADD); written(tmp_path, ADD, name="maps")
+    agent, heard, said = await Agent.boot(places(tmp_path)), [], iter([answer("Hello."), answer("Hello again.")])
+    register_backend(agent, "model", lambda prompt, system_prompt: next(said), inline=True)
+    agent.provider_cascade = ("model",)
+    agent.watch(lambda kind, body, turn: heard.append((kind, body.get("text") or body.get("provider"))) if kind in ("starting", "asking") else None)
+    await agent.handle("what is there?")
+    assert heard == [("starting", "odd, maps"), ("asking", "model")]
+    await agent.handle("and now?")
+    assert heard[2:] == [("asking", "model")]
+    await agent.close()
+
+
 RAW = '''
 import json, sys
 def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)

@@ -45,6 +45,7 @@ class DraftLines:
 class DraftWait(DraftLines):
     "Draws what there is to see: the draft, or as long as there is none, who is thinking."
     reading: tuple[int, int] = (0, 0)         # how many of how many notes are read by now, for this answer
+    starting: str = ""                        # the servers of tools that are waited for before anybody is asked
 
     def reads(self, done: int, of: int) -> None:
         "From now on `done` of `of` notes are read."
@@ -56,11 +57,17 @@ class DraftWait(DraftLines):
         "From now on it is `who` that is thinking."
         with self.lock: self.who, self.since = clean(who)[:60], time.monotonic()
 
+    def starts(self, servers: str) -> None:
+        "From now on these `servers` of tools are waited for."
+        with self.lock: self.starting = clean(servers)[:60]
+
     def waiting(self) -> str:
-        "Who is thinking, and how long it has taken so far; nothing in the first moments."
+        "Who is thinking or waited for, and how long it has taken so far; nothing in the first moments."
         taken = time.monotonic() - self.since
         if self.reading[0] < self.reading[1] and not self.who: return f"reading your notes, {self.reading[0]:,} of {self.reading[1]:,} …"
-        return "" if taken < self.after else f"{self.who or 'something'} is {'thinking' if self.who else 'at work'}, {taken:.0f} s …"
+        if taken < self.after: return ""
+        doing = f"{self.who} is thinking" if self.who else f"waiting until these start: {self.starting}" if self.starting else "something is at work"
+        return f"{doing}, {taken:.0f} s …"
 
     def show(self) -> None:
         "Draw what there is to see."
@@ -106,7 +113,7 @@ def draft_shown(agent: Any, session: str, console: Any = None) -> Iterator[Draft
         yield None
         return
     view = DraftView(console)
-    ends = [agent.listen(view, session), agent.watch(lambda kind, body, turn: view.asks(body["provider"]) if kind == "asking" else None)]
+    ends = [agent.listen(view, session), agent.watch(lambda kind, body, turn: view.asks(body["provider"]) if kind == "asking" else view.starts(body["text"]) if kind == "starting" else None)]
     if hasattr(agent, "hear_reading"): ends.append(agent.hear_reading(view.reads))
     view.tick()
     try: yield view

@@ -196,7 +196,10 @@ class ToolServers(Connecting):
 
     async def ready_for(self, agent: Any, signal: Any) -> None:
         "`ready`, where somebody might use them in the turn of `signal`: a model, or an action that was approved."
-        if signal.sensor != HEARTBEAT and (signal.sensor == APPROVAL_REQUIRED or self.used_by(agent)): await self.ready(agent.tools, _PATIENCE)
+        if signal.sensor == HEARTBEAT or signal.sensor != APPROVAL_REQUIRED and not self.used_by(agent): return
+        if (late := [link.server.name for link in self.links if not link.settled and not link.failed]) and (turn := agent.turn_of(signal)) is not None:
+            agent.turns.show("starting", {"text": ", ".join(late)}, turn.id)            # a person who waits is told for whom
+        await self.ready(agent.tools, _PATIENCE)
 
     async def ready(self, tools: Any, patience: float | None = None) -> None:
         "Connect, wait until all have said what they can do, and have it in the registry `tools`; wait for `patience` seconds at most, else for as long as each may take."
