@@ -157,10 +157,16 @@ class Provenance(Single):
             seen = self.seen = action, meta, label, self.judged(action, signal)
         return seen[3]
 
+    def as_single_calls(self, steps: Any) -> bool:
+        "Would none of the steps be asked about here if it were proposed alone? Within a block or a loop that holds for what only looks."
+        looks = lambda part: all((tool := self.tools.get(name)) is not None and tool.effects.looks_only for name, _ in calls_in(part))
+        alone = lambda step: (tool := self.tools.get(str(step["call"]))) is not None and is_harmless(tool) and all(map(looks, step.values()))
+        return all([alone(step) if is_mapping(step) and "call" in step else looks(step) for step in (steps if isinstance(steps, tuple) else (steps,))])
+
     def under_influence(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
         "The gate for a plan: it is asked about as a whole when nobody answers for what it was made from."
         if pick(action.payload, "resume") is not None: return action
-        if all((tool := self.tools.get(name)) is not None and tool.effects.looks_only for name, _ in calls_in(action.payload.get("steps"))): return action
+        if self.as_single_calls(action.payload.get("steps")): return action
         if (label := self.influence_of(signal)).origin in TRUSTED:
             if (label := self.past_of(signal)).origin in TRUSTED: return action
             words = self.words_of(signal)
