@@ -1008,3 +1008,8 @@ def test_no_margin_hides_a_key_of_several_lines(way):
     text = MARGINS[way].replace("{0}", "correct-Horse9!")
     said = Scanner().redact(text)
     assert "Horse9" not in said and not any(row[:24] in said or row[-24:] in said for row in BODY), said
+
+
+@pytest.mark.parametrize("around", ["_{}_", "__{}__", "*{}*", "_{}_, neu", "see _{}_.", "_{} und mehr_"])
+@pytest.mark.parametrize("key", ["AKIA4ZC2QK7MWLJ5RTVX", "ghp_iY96vwfRE5e32A8Yb3FKaNQyyLaMeffOhq4A", "glpat-f0jVd3k99XthCiDkKKrO", "sk_live_eNe3CJRk0r61NL8PKOIdbmwB", "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", "AIza4ro1EPr9KjqzFKfiXXPdBOLrnu9MymrCQ23"])
+def test_a_key_that_is_set_apart_by_marks_is_found(around, key): assert key not in Scanner().redact("Notiz: " + around.format(key))
