@@ -78,8 +78,8 @@ def holds_keys(name: str) -> bool:
     return _KEYS.fullmatch(name) is not None or _WORDS.search(name) is not None and _DATA.fullmatch(name) is not None
 
 # %% ../nbs/10b_sensitive.ipynb #127f964f
-_INSTRUCTIONS = Regex(r"(?:(?:agents?|claude|gemini|qwen|codex|copilot|warp|crush|opencode|amazonq|grok|jules|replit)"
-                      r"(?:[.-](?:local|override|instructions))?|.+[.-](?:instructions|prompt|chatmode|agent)|skill)\.md|.+\.mdc|llms(?:-full)?\.txt", re.I)
+_INSTRUCTIONS = Regex(r"(?:(?:agents?|claude|gemini|qwen|codex|copilot|warp|crush|opencode|amazonq|grok|jules|replit|iflow|codebuddy|soul|heartbeat)"
+                      r"(?:[.-](?:local|override|instructions))?|.+[.-](?:instructions|prompt|chatmode|agent)|skill)\.md|(?-i:BOOTSTRAP|IDENTITY|MEMORY|TOOLS|USER)\.md|.+\.mdc|llms(?:-full)?\.txt", re.I)
 
 # %% ../nbs/10b_sensitive.ipynb #026f430c
 def instructs(relative: str) -> bool:

@@ -553,6 +553,8 @@ def test_words_that_somebody_made_and_data_are_not(text):
     ("WIFI:S:home;T:WPA;P:goodspec;;", "goodspec"), ("jdbc:oracle:thin:ada/aSddF977sx@//db:1531/X", "aSddF977sx"), ('network={\n  psk="goodspec"\n}', "goodspec"), ('{\\"user\\":\\"ada\\",\\"password\\":\\"goodspec\\"}', "goodspec"), ("heroku config:set SECRET=goodspec7", "goodspec7"),
     ("Basic YWRhOndoaXRlZHVrZTc=", "YWRhOndoaXRlZHVrZTc="), ("http --auth ada:goodspec7 example.org", "goodspec7"), ('ssh-keygen -t rsa -N "goodspec7" -f k', "goodspec7"), ("username ada password 0 goodspec7", "goodspec7"), ('ldap_bind($c, "cn=admin", "goodspec7");', "goodspec7"),
     ("Wifi: Blaubeere, Passwort Sommer2024!", "Sommer2024!"), ("password - Blau-Wal-77", "Blau-Wal-77"), ("password → blau!Wal-77", "blau!Wal-77"), ("The password for the router is admin123", "admin123"), ("PIN: 4711", "4711"), ("Bank card pin 4711", "4711"), ("The alarm code is 2904", "2904"),
+    *((text, "8053") for text in ("Die PIN der Karte ist 8053", "PIN der EC-Karte: 8053", "Meine PIN lautet 8053", "Die PIN ist 8053.", "The PIN for the card is 8053", "the pin of my bank card is 8053", "Der Code für die Tür ist 8053", "Die PUK ist 80530142", "PUK 80530142", "Türcode: 8053", "Die PIN für das Handy von Ana lautet: 8053", "- PIN = 8053")),
+    *((text, "493021") for text in ("Zoom passcode: 493021", "Zoom passcode 493021", "Zoom-Kenncode: 493021", "Meeting passcode is 493021", "The passcode for Zoom is 493021", "Passcode: 493021", "Kenncode = 493021")),
     ("Recovery codes: 1a2b-3c4d 5e6f-7a8b 9c0d-1e2f", "9c0d-1e2f"), ("canny = 'xdw385y7-p2wo-bo3c-2803-r0v2u74tturi'", "r0v2u74tturi"), ("imagekit: Swv3qjPqXpODmXuU7UefwshNF81Bt0WEDca3", "Swv3qjPqXpODmXuU7UefwshNF81Bt0WEDca3")])
 def test_secrets_that_are_set_apart_from_their_names(text, secret):
     assert secret not in Scanner().redact(text), text
@@ -561,7 +563,8 @@ def test_secrets_that_are_set_apart_from_their_names(text, secret):
 @pytest.mark.parametrize("text", [
     '<string name="password">@string/x</string>', '<string name="password_hint">Enter it</string>', "<key>token</key>\n<string>$(TOKEN)</string>", '<entry key="password">${env.PASS}</entry>', 'variable "db_password" {\n  type = string\n  sensitive = true\n}', 'variable "token" { default = "" }', "define('PASSWORD_MIN', 8)",
     "ENV PATH /usr/bin:/bin\nARG TOKEN\n", "Basic authentication and basic training", "Basic YmFzaWMgdGV4dA==", "The password for the manager: KeePass2", "password hashing with Argon2 and SHA256", "password - required, 8 characters", "the password → the vault", "see PIN 13 of the board", "The code is 2904 lines long",
-    "chisel server --auth {{имя}}:{{пароль}}", "X(\n    XPASS=outcomes.FAILED,\n)", "Recovery codes are printed once.", "WIFI: ask at the desk", "X_PASSWORD=getpass()", "export DB_PASSWORD=$OTHER", "DB_PASSWORD=${X}", "KEY=VALUE", "TOKEN=token", "123e4567-e89b-12d3-a456-426614174000", "password reset OAuth2Client", "the image: q7Rt2mZx9Lw4Vb1NcE8s is old", "data: q7Rt2mZx9Lw4Vb1NcE8s"])
+    "chisel server --auth {{имя}}:{{пароль}}", "X(\n    XPASS=outcomes.FAILED,\n)", "Recovery codes are printed once.", "WIFI: ask at the desk", "X_PASSWORD=getpass()", "export DB_PASSWORD=$OTHER", "DB_PASSWORD=${X}", "KEY=VALUE", "TOKEN=token", "123e4567-e89b-12d3-a456-426614174000", "password reset OAuth2Client", "the image: q7Rt2mZx9Lw4Vb1NcE8s is old", "# Password\nISO27001", "# Password\nISO27001:2022", "# Passwords\n- DIN5008\n- RFC2119", "# Password\nspotify:track:4uLU6hMCjMI75M1A2tKUQC",
+    "Die PIN-Eingabe ist neu", "Pin 4711 Nadeln", "PIN der Karte vergessen, 2026 neu", "Zoom passcode needed by 2026", "Passcode policy: 6 digits", "Passcode 2026", "Die PIN ist vierstellig", "PIN of the ESP32 is 12", "the pin of the board is at 4711", "Postleitzahl der Karte ist 80331", "zip code is 80331", "Vorwahl: 08053", "error code 4711", "The country code for Germany is 0049", "zip code for Bonn: 53111", "The area code of Köln is 0221", "der Code der Gemeinde ist 05314000", "der Code hat 4711 Zeilen", "data: q7Rt2mZx9Lw4Vb1NcE8s"])
 def test_names_that_are_set_apart_from_no_secret(text):
     assert not Scanner().find(text), text
 
@@ -1005,3 +1008,8 @@ def test_no_margin_hides_a_key_of_several_lines(way):
     text = MARGINS[way].replace("{0}", "correct-Horse9!")
     said = Scanner().redact(text)
     assert "Horse9" not in said and not any(row[:24] in said or row[-24:] in said for row in BODY), said
+
+
+@pytest.mark.parametrize("around", ["_{}_", "__{}__", "*{}*", "_{}_, neu", "see _{}_.", "_{} und mehr_"])
+@pytest.mark.parametrize("key", ["AKIA4ZC2QK7MWLJ5RTVX", "ghp_iY96vwfRE5e32A8Yb3FKaNQyyLaMeffOhq4A", "glpat-f0jVd3k99XthCiDkKKrO", "sk_live_eNe3CJRk0r61NL8PKOIdbmwB", "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", "AIza4ro1EPr9KjqzFKfiXXPdBOLrnu9MymrCQ23"])
+def test_a_key_that_is_set_apart_by_marks_is_found(around, key): assert key not in Scanner().redact("Notiz: " + around.format(key))

@@ -140,6 +140,7 @@ def _belongs(line: bytes, head: bytes) -> bool:
 
 def _below(word: str, pin: bool) -> bool:
     if pin: return _NUMBER.fullmatch(word) is not None
-    return looks_secret(word, "password", quoted=False) and _MADE.search(word) is not None
+    return _PUBLIC.fullmatch(word) is None and looks_secret(word, "password", quoted=False) and _MADE.search(word) is not None
 
+_PUBLIC = Regex(r"(?:ISO|IEC|DIN|EN|RFC|IEEE|NIST|ANSI|ECMA|BSI)[-/]?\d{2,6}(?:-\d{1,3})?(?::(?:19|20)\d\d)?|spotify:[a-z]{4,8}:[A-Za-z0-9]{22}")
 _MADE = Regex(r"[A-Za-z].*[\d!#$%&*+?@^]|[\d!#$%&*+?@^].*[A-Za-z]")

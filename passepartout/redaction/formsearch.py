@@ -19,7 +19,7 @@ from .patterns import SecretFinding, TooMuch, hasty, linear, still_a_key
 
 # %% ../../nbs/redaction/04ac_formsearch.ipynb #d2e73562
 def _bounded(name: str, beginning: str) -> str:
-    return beginning if beginning.startswith(("-", "/", ":", "(?i", "\\", "[?")) or name in BY_END else r"\b" + beginning
+    return beginning if beginning.startswith(("-", "/", ":", "(?i", "\\", "[?")) or name in BY_END else r"\b_{0,2}" + beginning
 
 # %% ../../nbs/redaction/04ac_formsearch.ipynb #9388ef91
 @cache
@@ -90,6 +90,15 @@ def is_plain(name: str, word: str) -> bool:
     if name in ("authorization", "session-cookie"): return not any(c.isdigit() for c in word) and not hasty(word.split()[-1].rstrip("="))
     return False
 
+# %% ../../nbs/redaction/04ac_formsearch.ipynb #56a06bd3
+def _set_apart(raw: bytes, start: int, end: int) -> SecretFinding | None:
+    "The form that fits what lies within the underscores from `start` on."
+    if not raw.startswith(b"_", start): return None
+    begins = start + 1 + raw.startswith(b"__", start)
+    word = raw[begins:_WORD.match(raw, begins, begins + 1_200).end()].rstrip(b"_.~")
+    found = whole_form(word, 0, min(end - begins, len(word)))
+    return SecretFinding(begins + found.start, begins + found.end, found.name) if found else None
+
 # %% ../../nbs/redaction/04ac_formsearch.ipynb #140f17a4
 _MOST = 1000              # candidates in one text; more cannot be judged in time
 
@@ -100,7 +109,7 @@ def find_forms(raw: bytes) -> list[SecretFinding]:
         start, end = hit.span()
         if (tried := tried + 1) > _MOST: raise TooMuch("It holds too much that looks like keys to be judged.")
         placed, finding = place_at(raw, start, end)
-        if not placed: finding = whole_form(raw, start, end)
+        if not placed: finding = whole_form(raw, start, end) or _set_apart(raw, start, end)
         if finding: found.append(finding)
         at = max(finding.end if finding else 0, start + 3 if raw.startswith(b"://", start) else end - 1, start + 1)
     return found

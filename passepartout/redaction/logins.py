@@ -230,7 +230,10 @@ def _written(raw: bytes, hit: Any) -> SecretFinding | None:
     return last(hit, lambda word: chosen(word.strip("\"'`.,")))
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #b22d000b
-_CODES = r"""\b(?:PIN(?: code)?:?|(?:card|bank|sim|phone) pin:?|[Pp]in(?:[ -]code)?(?: is|:)|(?i:(?:door|alarm|gate|safe|entry|wi-?fi|wlan|locker|garage)[ -](?:code|pin)(?: is|:)?))[ ]{1,3}[0-9]{4,10}\b"""
+_CODES = (r"""\b(?:PIN(?: code)?:?|(?:card|bank|sim|phone) pin:?|[Pp]in(?:[ -]code)?(?: is|:)|(?i:(?:door|alarm|gate|safe|entry|wi-?fi|wlan|locker|garage)[ -](?:code|pin)(?: is|:)?)|(?:PIN|[Pp]in|PUK|(?i:passcode|kenncode|t\xc3\xbcrcode))"""
+          r"""(?:[ ](?:for|of|f\xc3\xbcr|der|des|von|vom|zur|zum|meiner|meines)(?:[ ][^\s:]{1,24}){1,4})(?:(?:[ ](?:is|ist|lautet|=)):?|:)"""
+          r"""|(?i:code[ ](?:for|of|f\xc3\xbcr|der|des|zur|zum)(?:[ ](?:the|my|our|die|das|den|der|meine?))?[ ](?:front[ ])?(?:door|gate|alarm|safe|garage|locker|(?:haus)?t\xc3\xbcr|tor|tresor|alarmanlage)(?:(?:[ ](?:is|ist|lautet|=)):?|:))"""
+          r"""|(?:PIN|PUK|(?i:passcode|kenncode|t\xc3\xbcrcode))(?:(?:[ ](?:is|ist|lautet|=)):?|:)|PUK|(?i:zoom|meeting|teams|webex)[ -](?i:passcode|kenncode|pin))[ ]{1,3}[0-9]{4,10}\b""")
 
 @each(_CODES)
 def _codes(raw: bytes, hit: Any) -> SecretFinding | None:

@@ -159,7 +159,7 @@ def below_service(run: str) -> bool:
 
 # %% ../../nbs/redaction/04ba_nearby.ipynb #5e2a68b7
 _EDGES = Regex(rb"[\s\"'`=:>({\[,|*;<)}\].!?&]")
-_HARMLESS = r"(?i)sha-?[0-9]|md5|hash|checksum|digest|finger|commit|integrity|uuid|guid|etag|nonce|boundary|revision|version|signature|public|cert|\bimages?\b|base64|\bdata:|\bh1:|ssh-|\bsong|\bvideo\b|list=|\bid\b|[-_]id[\"' ]*[:=]|//[^\s\"']*$|[/\\.#@?&+%-]$"
+_HARMLESS = r"(?i)sha-?[0-9]|md5|hash|checksum|digest|finger|commit|integrity|uuid|guid|etag|nonce|boundary|revision|version|signature|public|cert|\bimages?\b|base64|\bdata:|\bh1:|ssh-|\bsong|\bvideo\b|list=|\bspotify:[a-z]{4,8}:$|\bid\b|[-_]id[\"' ]*[:=]|//[^\s\"']*$|[/\\.#@?&+%-]$"
 _DATA = Regex(rb"[A-Za-z0-9+/]{40}[\"']?[\r\n]+[ \t]*[\"']?$")        # a line of base64 ends before it
 # of such a line in a row of them
 _LINE_BEFORE, _LINE_AFTER = (Regex(rb"[A-Za-z0-9+/]{30}[\r\n]+$"), Regex(rb"[\r\n]+[A-Za-z0-9+/]{4,}={0,2}(?:[\r\n]|$)"))

@@ -12,6 +12,7 @@ __all__ = ['QUOTED', 'Impure', 'bad_character', 'unseen_character', 'in_question
 import re
 from collections.abc import Mapping
 from itertools import product
+from typing import Any
 from ..conditions import PassepartoutError
 from ..lazy import Regex
 from ..oneline import cited, short_line
@@ -39,6 +40,39 @@ def unseen_character(text: str) -> str | None:
     if text.isascii() and text.isprintable() or _PLAIN_TEXT.fullmatch(text): return None
     coloured = lambda at: text[at] == "\ufe0f" and text[at - 1:at].isprintable() and not text[at - 1:at].isascii() and not text[at - 1:at].isalnum()     # ❤️
     return next((f"U+{ord(c):04X}" for at, c in enumerate(text) if not c.isprintable() and c not in "\t\n" or c in UNSEEN and not coloured(at)), None)
+
+# %% ../../nbs/shell/words.ipynb #0ccc4a01
+_CALCULATION = Regex(r"\$\(\(([0-9 \t()*/%+-]{1,100})\)\)(?!\))", re.ASCII)
+_READ_OTHERWISE = Regex(r"\b0[0-9]|\+[ \t]*\+|-[ \t]*-|//|\*[ \t]+\*", re.ASCII)
+
+def _worked_out(each: Any) -> int:
+    "The number that a part of a calculation stands for. Raises `ValueError` for what is read in another way, or has no room."
+    import ast
+    match each:
+        case ast.Constant(value=int(value)): made = value
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=inner) if not isinstance(inner, ast.BinOp) or not isinstance(inner.op, ast.Pow):
+            made = -_worked_out(inner) if isinstance(sign, ast.USub) else _worked_out(inner)
+        case ast.BinOp(left=left, op=sign, right=right):
+            one, two = _worked_out(left), _worked_out(right)
+            match sign:
+                case ast.Add(): made = one + two
+                case ast.Sub(): made = one - two
+                case ast.Mult(): made = one * two
+                case ast.Pow() if 0 <= two < 64: made = one ** two
+                case ast.Div() | ast.Mod() if two:
+                    whole = abs(one) // abs(two) * (1 if (one < 0) == (two < 0) else -1)
+                    made = whole if isinstance(sign, ast.Div) else one - two * whole
+                case _: raise ValueError(sign)
+        case _: raise ValueError(each)
+    if abs(made) >= 2 ** 63: raise ValueError(made)
+    return made
+
+def _calculated(raw: str, at: int) -> tuple[str, int] | None:
+    "The number that the calculation at `at` stands for, and where it ends; `None` when that is not certain."
+    if not raw.startswith("$((", at) or not (found := _CALCULATION.match(raw, at)) or _READ_OTHERWISE.search(found[1]): return None
+    import ast
+    try: return str(_worked_out(ast.parse(found[1].strip(), mode="eval").body)), found.end()
+    except (SyntaxError, ValueError): return None
 
 # %% ../../nbs/shell/words.ipynb #0dd6d07e
 _OUT = Regex(r"""(?P<plain>[^'"\\$`<>()|&;\s]+)|'(?P<raw>[^']*)'|(?P<open>")|\\(?P<escaped>[\s\S])|\$'(?P<ansi>[^'\\]*(?:\\[\s\S][^'\\]*)*)'"""
@@ -88,7 +122,11 @@ def _unquoted(name: str, variables: Mapping[str, str | None]) -> str:
 # %% ../../nbs/shell/words.ipynb #c3d00045
 def _inside(raw: str, at: int, variables: Mapping[str, str], pieces: list) -> int:
     "Read on within double quotes; returns where they end."
-    while found := _IN.match(raw, at):
+    while (found := _IN.match(raw, at)) or (number := _calculated(raw, at)):
+        if not found:
+            pieces.append(number[0])
+            at = number[1]
+            continue
         at, kind = found.end(), found.lastgroup
         if kind == "close": return at
         if kind in ("name", "braced"): pieces.append(_value(found[kind], variables))
@@ -117,7 +155,10 @@ def dequote(raw: str, variables: Mapping[str, str]) -> tuple[str, str]:
     text, mask, at, size = "", "", 0, len(raw)
     while at < size:
         found = _OUT.match(raw, at)
-        if not found: raise Impure(_why_not(raw, at))
+        if not found:
+            if (number := _calculated(raw, at)) is None: raise Impure(_why_not(raw, at))
+            text, mask, at = text + number[0], mask + QUOTED * len(number[0]), number[1]
+            continue
         at, kind = found.end(), found.lastgroup
         if kind in ("plain", "dollar"):
             text, mask = text + found[kind], mask + found[kind]
