@@ -196,10 +196,11 @@ class Diary(Claims):
         "Does something stand under that key?"
         return bool(self.rows("SELECT 1 FROM news WHERE key = ?", storable(key)[:1000]))
 
-    def let_repeat(self, job: str, after: float) -> None:
-        "What `job` told under a key when the clock said more than `after` may be told once more."
-        if self.rows("SELECT 1 FROM news WHERE job = ? AND at > ? AND key IS NOT NULL LIMIT 1", job, after):
-            with self.writing() as db: db.execute("UPDATE news SET key = NULL WHERE job = ? AND at > ?", (job, after))
+    def let_repeat(self, job: str, after: float, behind: str = "") -> None:
+        "What `job` told when the clock said more than `after`, under a key that comes in order after `behind`, may be told once more."
+        which = "job = ? AND at > ? AND key > ?", (job, after, behind)
+        if self.rows(f"SELECT 1 FROM news WHERE {which[0]} LIMIT 1", *which[1]):
+            with self.writing() as db: db.execute(f"UPDATE news SET key = NULL WHERE {which[0]}", which[1])
 
     def news(self, unseen: bool = True, most: int = 50) -> list[News]:
         "What is to be read, oldest first; without `unseen`, the latest, read or not."

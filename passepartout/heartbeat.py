@@ -112,12 +112,12 @@ class KnownJobs:
         "All jobs: the registered ones, and those on pages."
         return [*(skill for skill in self.agent.skills if skill.job is not None), *page_jobs(getattr(self.agent, "book", None))]
 
-    def look_where(self) -> None:
-        "Take the machine's zone anew, if it was changed since the last look; the C library has to be told."
-        if self.given is not None or (mark := zone_mark()) == self.mark: return
-        self.mark = mark
+    def look_where(self) -> bool:
+        "Take the machine's zone anew, if it was changed since the last look, and say whether it was; the C library has to be told."
+        if self.given is not None or (mark := zone_mark()) == self.mark: return False
         time.tzset()
-        self.zone = local_zone()
+        self.mark, self.zone = mark, local_zone()
+        return True
 
     def known(self, name: str) -> tuple[RememberedJob, float]:
         "What is remembered of a job, and until when it rests."
@@ -127,6 +127,8 @@ class KnownJobs:
 # %% ../nbs/19k_heartbeat.ipynb #201971cc
 class JobRuns(KnownJobs):
     "One run, from its claim to its end."
+    mark_change: Callable[[Sequence[str] | None], None]                # in `ChangeReasons`
+
     def spawn(self, work: Coroutine) -> asyncio.Task:
         "A task of the agent's background, in a context of its own."
         task = self.loop.create_task(work, context=contextvars.Context())
@@ -172,7 +174,7 @@ class Looking(JobRuns):
 
     def one_look(self) -> float:
         now, wait = self.clock(), self.longest
-        self.look_where()
+        if self.look_where(): self.mark_change(None)
         self.left = {name: beat for name, beat in self.left.items() if not beat.ended.is_set()}
         for skill in self.skills():
             if skill.name in self.running or skill.name in self.left: continue

@@ -2,16 +2,18 @@
 
 A daemon runs in the event loop of the test, with its real socket and port. What needs a process of its own is in test_daemon_process.py.
 """
-import asyncio, contextlib, io, json, os, socket, stat, subprocess, sys, tempfile
+import asyncio, contextlib, io, json, os, select, socket, stat, subprocess, sys, tempfile, threading
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
+from passepartout.databases import private_folder
 from passepartout.diary import diary_of
 from passepartout.serving.pairing import GatewayLinks
 from passepartout.serving.porter import Porter
@@ -19,9 +21,12 @@ from passepartout.serving.guests import GuestLimits
 from passepartout.plist import read_plist, write_plist
 from passepartout.protocol import frame_message, read_framed_message
 from passepartout.storage.seal import Seal, open_key, sealed_steps
-from passepartout.serving.sockets import connect_to
+from passepartout.serving.sockets import connect_to, listen_at, socket_path
 from passepartout.serving.telegram import Telegram
-from passepartout.terminal.client import Calls, DistantAgent
+from passepartout.settings import load_settings
+from passepartout.terminal.chat import Chat
+from passepartout.terminal.client import Calls, DistantAgent, Stream, find_daemon
+from passepartout.terminal.render import screen
 from telegram_server import TelegramServer
 from test_mediation import EFFECTS, booted, forged_signals, intents
 from waits import until
@@ -293,16 +298,21 @@ def test_whatever_half_of_a_character_stands_in_an_answer_it_is_framed(message):
 
 
 async def test_a_stranger_who_sends_one_blank_after_the_other_has_no_more_time(house):
-    "Each blank began the time anew: 4,096 of them, one every few seconds, kept a place for hours."
-    daemon = await house(GuestLimits(hello_s=0.3), port=0)
-    dripping = Client(*await asyncio.open_connection("127.0.0.1", daemon.port))
-    async def drip():
-        while True:
-            dripping.writer.write(b"\n")
-            await asyncio.sleep(0.05)
-    task = asyncio.create_task(drip())
-    try: assert b"Nothing was said" in await asyncio.wait_for(dripping.reader.read(), 10)
-    finally: task.cancel()
+    "Each blank began the time anew: 4,096 of them, one every few seconds, kept a place for hours. A blank that comes after the end resets the connection, so what was said is read up to there."
+    daemon, loop, told = await house(GuestLimits(hello_s=0.3), port=0), asyncio.get_running_loop(), b""
+    with socket.create_connection(("127.0.0.1", daemon.port)) as dripping:
+        dripping.setblocking(False)
+        async def drip():
+            with contextlib.suppress(OSError):
+                while True:
+                    await loop.sock_sendall(dripping, b"\n")
+                    await asyncio.sleep(0.02)
+        task = asyncio.create_task(drip())
+        with contextlib.suppress(ConnectionError):
+            while more := await asyncio.wait_for(loop.sock_recv(dripping, 65_536), 10): told += more
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert b"Nothing was said" in told
 
 
 async def test_floods_are_slowed_and_cost_the_others_little(house):
@@ -521,6 +531,62 @@ async def test_news_that_were_sent_to_a_window_that_closed_go_to_the_next(house)
         try: return agent.tell_news(told.append), agent.tell_news(told.append), told[0].text
         finally: agent.link.close()
     assert await asyncio.to_thread(shown) == (1, 0, "Dentist at ten")
+
+
+class Dying:
+    "A daemon that lets one in if it `greets`, gives these `answers`, hears so many `more` requests, and ends as one that is killed."
+    def __init__(self, path, greets=True, answers=(), more=0):
+        self.path, self.greets, self.answers, self.more, self.heard = path, greets, answers, more, []
+        self.listening = listen_at(path)
+        self.listening.setblocking(True)
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        if not self.greets:
+            select.select([self.listening], [], [], 20)
+            return self.listening.close()                # who was not let in yet hears a reset
+        connection, _ = self.listening.accept()
+        stream = Stream(); stream.use(connection)
+        connection.sendall(frame_message({"type": "EVENT", "payload": {"action": "handshake", "protocol": 1}}))
+        for answer in (*self.answers, *[None] * self.more):
+            self.heard.append(said := stream.receive()["payload"])
+            if answer is not None: connection.sendall(frame_message({"type": "RESPONSE", "payload": {**answer, "request": said["request"]}}))
+        self.listening.close(); connection.close()
+
+
+@pytest.mark.parametrize("death", [{"greets": False}, {}, {"more": 1}], ids=["before it let us in", "behind its greeting", "asked how things stand"])
+def test_a_daemon_that_is_killed_while_it_is_being_found_is_none(tmp_path, monkeypatch, death):
+    "The kernel takes connections for it; to be told that it does not answer, and to wait, sent people after a process that was not there."
+    for name in ("STATE", "CONFIG", "CACHE"): monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    (memex := tmp_path / "notes").mkdir()
+    path, hints = socket_path(load_settings({"memex_dir": memex})), []
+    private_folder(path.parent)
+    dying = Dying(path, **death)
+    assert find_daemon(memex, hints.append) is None and hints == []
+    dying.thread.join(20)
+
+
+ANSWER = {"action": "reply", "text": "Noted: milk.", "status": "answered", "turn": "0123456789ab"}
+
+@pytest.mark.parametrize("words, handled", [((ANSWER,), []), ((), ["todo: milk"])], ids=["behind the answer", "before it was asked"])
+def test_a_line_that_a_daemon_has_answered_is_not_done_again_when_it_ends_behind_it(tmp_path, words, handled):
+    "News and plans are asked for behind the answer, and what they met was taken for a line that had reached nobody."
+    private_folder(tmp_path / "s")
+    dying = Dying(path := tmp_path / "s" / "daemon.sock", answers=words)
+    agent = DistantAgent(Calls(path, connect_to(path)), load_settings({"memex_dir": tmp_path, "state_dir": tmp_path}))
+    if not words: dying.thread.join(20)
+    alone, told = Agent.bare(), []
+    class Heard(Chat):
+        def think(self, text):
+            if self.agent is alone: told.append(text)
+            return super().think(text)
+    lines = io.StringIO()
+    chat = Heard(agent, console=screen(lines), read=lambda prompt: "todo: milk")
+    chat.alone = lambda: alone
+    assert chat.step("") is None and chat.agent is alone
+    assert told == handled and [each["text"] for each in dying.heard if "text" in each] == ["todo: milk"] * len(words)
+    assert "Working alone" in lines.getvalue() and ("not done again" in lines.getvalue()) == bool(words)
 
 
 async def test_only_own_requests_can_be_cancelled(house):

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, time as clocktime, timedelta, timezone
+from itertools import pairwise
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -17,6 +19,7 @@ from hypothesis import example, given, settings, strategies as st
 import needs
 from conftest import examples
 from waits import away, status
+from passepartout.agenda import AgendaItem
 from passepartout.agent import Agent
 from passepartout.cascade.prices import Prices
 from passepartout.diary import Diary
@@ -26,6 +29,7 @@ from passepartout.messages import PERSON
 from passepartout.schedule import DAY, LATE, LOOK, Due, RememberedJob, ScheduleError, due, next_moment, read_trigger, wait_for
 from passepartout.skills import Skill
 from passepartout.terminal.sessioncommands import transcript
+from passepartout.workers.reminders import moment_of, remind, reminder_skill
 
 ZONES = [ZoneInfo(name) for name in ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu", "UTC")]
 START = 1_780_000_000.0
@@ -325,6 +329,101 @@ async def test_news_that_nobody_was_shown_are_not_read(tmp_path):
     with pytest.raises(KeyboardInterrupt): agent.tell_news(dies)
     assert agent.tell_news(shown.append) == 1 and "Meeting" in shown[0].text and agent.tell_news(shown.append) == 0
     await agent.close()
+
+
+# Reminders over clocks, zones and deaths -----------------------------------------------------------------------------------
+
+class Reminding(Simulated):
+    "A heart that only reminds, at once; `killed` ends the process behind what was told and before the run is on record as done."
+    def begin(self, skill, why):
+        self.changed.pop(skill.name, None)
+        if not self.diary.claim(skill.name, why.slot): return False
+        beat = SimpleNamespace(agent=self.agent, now=self.clock(), name=skill.name, diary=self.diary, wake=None,
+                               notify=lambda text, key=None, private=False, more=(): self.diary.add_news(skill.name, text, key, private, more))
+        remind(beat)
+        if not self.killed: self.diary.finish(skill.name, "done", wake=beat.wake)
+        return True
+
+
+class Reminded:
+    "Clock, zone, one appointment every five hours, and what was told of each at which look."
+    items = [AgendaItem(date(2026, 5, 28) + timedelta(n // 5), "event", 0, clocktime(n % 5 * 5, 30), None, None, f"Meeting {n}", None, None, (), (), "house.org", n) for n in range(60)]
+
+    def __init__(self, monkeypatch, zone):
+        self.now, self.zone, self.mark, self.lives, self.agent, self.looks, self.told = START, zone, 0, 0, Agent.bare(), [], {}
+        self.agent.skills.register(reminder_skill())
+        self.agent.indexed = lambda: "index"
+        monkeypatch.setattr("passepartout.indexing.finding.agenda_indexed", lambda index, first, last, today: [each for each in self.items if first <= each.day <= last])
+        monkeypatch.setattr("passepartout.heartbeat.zone_mark", lambda: (self.mark,))
+        for room in ("heartbeat", "workers.reminders"): monkeypatch.setattr(f"passepartout.{room}.local_zone", lambda: self.zone)
+        self.diary = Diary(None, lambda: self.now, "0", lambda owner: owner == str(self.lives))
+        self.restart()
+
+    def restart(self):
+        self.lives += 1
+        self.heart = Reminding(self.agent, clock=lambda: self.now)
+        self.heart.diary, self.diary.owner = self.diary, str(self.lives)
+        self.heart.mark_change(None)
+        self.heart.changed = {name: at - 60 for name, at in self.heart.changed.items()}
+
+    def look(self):
+        self.heart.look()
+        self.looks.append((self.now, self.zone))
+        for news in self.diary.news(most=1000):
+            self.diary.mark("seen", news.id)
+            for item in self.items:
+                if f"{item.title}  (" in news.text: self.told.setdefault(item, []).append(len(self.looks) - 1)
+
+
+REMINDER_STEPS = st.one_of(
+    st.tuples(st.just("pass"), st.floats(1, 7200)), st.tuples(st.just("sleep"), st.floats(3600, 3 * DAY)), st.tuples(st.just("back"), st.sampled_from([3600.0, 200.0, 7200.0, 80_000.0])),
+    st.tuples(st.just("wrong clock"), st.sampled_from([3600.0, -3600.0, DAY, -DAY, 366 * DAY, -3650 * DAY])), st.tuples(st.just("zone"), st.integers(0, len(ZONES) - 1)),
+    st.tuples(st.just("restart"), st.just(0)), st.tuples(st.just("kill"), st.just(0)))
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@example([("sleep", 10 * 3600.0), ("back", 3600.0)], 0)
+@example([("wrong clock", 366 * DAY), ("sleep", 9 * 3600.0)], 0)
+@given(st.lists(REMINDER_STEPS, max_size=8), st.integers(0, len(ZONES) - 1))
+def test_a_reminder_is_told_again_only_when_its_time_has_not_come_and_none_is_lost(steps, zone):
+    "Whatever is done to the clock and to the process: between two tellings there was a look at which it had not begun."
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        house = Reminded(monkeypatch, ZONES[zone])
+        house.look()
+        for kind, much in steps:
+            if kind in ("pass", "sleep"): house.now += much
+            elif kind == "back": house.now -= much
+            elif kind == "wrong clock":
+                house.now += much; house.look(); house.now -= much
+            elif kind == "zone": house.zone, house.mark = ZONES[much], house.mark + 1
+            elif kind == "kill":
+                house.heart.killed = True
+                house.now += 3600; house.look()
+                house.restart()
+            else: house.restart()
+            house.look(); house.now += 1; house.look()
+        since, begun = house.now, len(house.looks)
+        while house.now < since + 2 * DAY:
+            house.now += 1800
+            house.look()
+        for item, told in house.told.items():
+            for first, second in pairwise(told):
+                assert any(now < moment_of(item, where) for now, where in house.looks[first + 1:second + 1]), (item.title, item.at, told)
+        for item in house.items:
+            if since + DAY < moment_of(item, house.zone) < since + 2 * DAY - 1800:
+                assert any(n >= begun or house.looks[n][0] <= since + 300 for n in house.told.get(item, ())), (item.title, item.at)
+
+
+def test_who_comes_into_an_earlier_zone_is_told_at_once_what_has_begun_there(monkeypatch):
+    "The alarm was set to the moment at which it would have begun at home, and stayed there: hours after the appointment."
+    house = Reminded(monkeypatch, ZoneInfo("Europe/Berlin"))
+    house.now = datetime(2026, 5, 29, 9, 0, tzinfo=house.zone).timestamp()
+    house.look(); house.now += 30; house.look()
+    before = set(house.told)
+    house.zone, house.mark = ZoneInfo("Asia/Tokyo"), 1             # it is 16:00 there, and was 15:30 half an hour ago
+    for _ in range(3): house.now += 30; house.look()
+    assert {f"{each.at:%H:%M}" for each in set(house.told) - before} == {"10:30", "15:30"}
 
 
 @needs.sandbox          # a page of skills is a job only with one

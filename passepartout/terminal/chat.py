@@ -108,6 +108,11 @@ class ChatReplies(ChatOutput):
         self.say(about_taking(count))
         return True
 
+    @property
+    def sent(self) -> int:
+        "How many requests a daemon was sent."
+        return self.agent.link.sent if getattr(self.agent, "daemon", False) else 0
+
     def codes(self) -> set[str]:
         "The codes that this process has shown."
         return self.shown_before | set(self.agent.desk.codes.values())
@@ -140,23 +145,24 @@ class Chat(ChatReplies):
         except KeyboardInterrupt:
             self.say(f"\n{without_those_waiting(self.read) or '(Ctrl-D leaves.)'}", "dim")
             return None
+        sent = self.sent
         try:
             if not any(code in line.lower() for code in self.codes()): self.remember(line)
             going = self.one(line)
             if going: tell_news(self)
             return None if going else 0
         except KeyboardInterrupt: self.say(f"\nStopped. What was recorded is safe; /trace shows how far it came. {without_those_waiting(self.read)}".rstrip(), "dim")
-        except DaemonGone as error: return self.go_on_alone(line, error)
+        except DaemonGone as error: return self.go_on_alone(line if self.sent == sent else "", error)
         except PassepartoutError as error: self.say(error.message, "red")
         return None
 
     def go_on_alone(self, line: str, error: DaemonGone) -> int | None:
-        "Handle the line with an agent of our own, since the daemon has ended and was told nothing of it; the exit code when it was the last."
+        "Handle the line with an agent of our own, since the daemon has ended and was told nothing of it (if it was, `line` is empty); the exit code when it was the last."
         if self.alone is None:
             self.say(error.message, "red")
             return None
         begin, self.alone, self.shown_before = self.alone, None, self.codes()
-        self.say("The daemon has ended. Working alone.", "yellow")
+        self.say(f"The daemon has ended. Working alone.{'' if line else _BEGUN}", "yellow")
         self.agent = begin()
         try: return None if self.one(line) else 0
         except PassepartoutError as failed: self.say(failed.message, "red")
@@ -167,6 +173,7 @@ class Chat(ChatReplies):
 
 # %% ../../nbs/terminal/20a_chat.ipynb #25eeca83
 NO_MODEL = " (plain requests, no language model)"
+_BEGUN = " It was at this line already, so that is not done again; /trace shows how far it came."
 ALONE = "No daemon runs, so nothing happens by itself: reminders and jobs wait for passepartout daemon, passepartout tui, or passepartout jobs run --due."
 
 def greet(chat: Chat) -> None:

@@ -60,19 +60,20 @@ class Stream:
 
 # %% ../../nbs/terminal/20ca_client.ipynb #2cf216bc
 class DaemonLink(Stream):
-    "A connection to the daemon at `path`. `DaemonError` when it does not greet, refuses, or is of another version."
+    "A connection to the daemon at `path`. `DaemonError` when it does not greet, refuses, or is of another version; `DaemonGone` when it ended before it greeted."
     def __init__(self, path: Path, opened: socket.socket):
-        self.path, self.number, self.sending, self.sent = path, 0, threading.Lock(), False
+        self.path, self.number, self.sending, self.sent = path, 0, threading.Lock(), 0
         self.use(opened)
 
     def use(self, opened: socket.socket) -> None:
         super().use(opened)
         opened.settimeout(3.0)
         try: greeting = self.receive()
+        except ConnectionError: greeting = None
         except OSError as error: raise DaemonError("The daemon does not answer. Wait until it has done what it is at; if it stays so, passepartout doctor says what is wrong with it.") from error
         if greeting is None:
-            raise DaemonError("The daemon went away before it had said a word. Try again; if it stays so, passepartout doctor says what is "
-                              "wrong with it.")
+            raise DaemonGone("The daemon went away before it had said a word. Try again; if it stays so, passepartout doctor says what is "
+                             "wrong with it.")
         said = greeting.get("payload") or {}
         if said.get("text"): raise DaemonError(said["text"])
         if said.get("protocol") != 1:
@@ -109,20 +110,22 @@ class Renewed(DaemonLink):
 class Calls(Renewed):
     "A link on which one asks."
     def call(self, hear: Callable[[Mapping], None] | None = None, **payload: Any) -> Mapping:
-        "Send a payload and wait for what comes of it; `hear` gets what is told meanwhile. `DaemonError` for a refusal, and when the connection ends."
-        self.sent = False
+        "Send a payload and wait for what comes of it; `hear` gets what is told meanwhile. `DaemonError` for a refusal, and when the connection ends; `DaemonGone` when nothing was begun."
         self.freshen()
+        sent = self.sent
         self.number += 1
         frame = frame_message({"type": "EVENT", "payload": {**{k: v for k, v in payload.items() if v is not None}, "request": self.number}})
         try:
             with self.sending: self.socket.sendall(frame)
-            self.sent = True                             # from here on the daemon may have begun with it
+            self.sent += 1                               # from here on the daemon may have begun with it
             return self.answer(hear)
         except KeyboardInterrupt:
             self.cancel()
             raise
         except (OSError, PassepartoutError) as error:
             if isinstance(error, DaemonError): raise
+            if isinstance(error, OSError) and (self.sent == sent or payload.get("action") == "status"):
+                raise DaemonGone("The daemon has ended, and had begun with nothing of this.") from error
             raise DaemonError("The daemon ended before it had answered. passepartout trace shows how far it came.") from error
 
     def answer(self, hear: Callable | None = None) -> Mapping:
@@ -132,7 +135,7 @@ class Calls(Renewed):
             if kind == "response" and mine: return said
             if kind == "log" and said.get("level") == "error" and (mine or said.get("request") is None): raise DaemonError(said["text"])
             if hear is not None and mine: hear(said)
-        raise DaemonError("The daemon ended before it had answered. passepartout trace shows how far it came.")
+        raise ConnectionResetError("The stream ended.")
 
     def cancel(self) -> None:
         "Have the running request stopped, and wait a moment until it is."
@@ -304,6 +307,7 @@ def find_daemon(memex: Path | None, hint: Callable[[str], None] = lambda text: N
         if opened is None: return None
         agent = DistantAgent(Calls(path, opened), settings)
         daemons = json.loads(agent.meet()["settings"])
+    except DaemonGone: return None                       # killed a moment ago; it is as if none had run
     except PassepartoutError as error:
         hint(error.message)
         return None

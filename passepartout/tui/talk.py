@@ -102,9 +102,10 @@ class WindowChat(Talk):
     def submit(self, line: str) -> None:
         "Have a line handled, after those before it. One that never reached a daemon comes back, as `undelivered`."
         def job() -> None:
+            sent = self.agent.link.sent if getattr(self.agent, "daemon", False) else 0
             try: self.one(line) or self.events("leave")
             except DaemonError:
-                if not self.agent.link.sent: self.events("undelivered", line)
+                if self.agent.link.sent == sent: self.events("undelivered", line)
                 raise
         self.jobs.put(job)
 

@@ -64,7 +64,7 @@ def remind(beat: Beat) -> None:
     except (OverflowError, ValueError): return
     first, last = today - timedelta(days=1), today + timedelta(days=1)
     told, wake = timed(agenda_indexed(index, first, last, today), now, zone)
-    beat.diary.let_repeat(beat.name, beat.now + EARLY)
+    beat.diary.let_repeat(beat.name, beat.now + EARLY, f"agenda {today} {datetime.fromtimestamp(now, zone):%H:%M}~")
     beat.wake = beat.now + (now + DAY if wake is None else wake) - now
     fresh = [(at, item) for at, item in told if not beat.diary.told(f"agenda {key_of(item)}")]
     for at, item in fresh[-MOST:]:
