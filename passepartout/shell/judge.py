@@ -41,10 +41,12 @@ class Judged:
 
 # %% ../../nbs/shell/judge.ipynb #db9c2b07
 _AMPERSAND = Regex(r"[<>]&|\|\|")
+_CHOICES = Regex(r"((?:\bin|;;)[ \t\n])[ \t\n]*\(?[\w.*?+@'-]+(?:[ \t]*\|[ \t]*[\w.*?+@'-]+)*[ \t]*\)")          # the words of case: 6|7)
 
 def unseen_orders(text: str) -> str:
     "What to tell a person of a line in which a shell, or a program of which nobody knows what it does with that, reads what another program makes; nothing where that stands in the line."
-    pieces = _AMPERSAND.sub(lambda sign: ";" if sign[0] == "||" else ">", QUOTED_TEXT.sub("''", text[:LONGEST])).split("|")
+    bare = _AMPERSAND.sub(lambda sign: ";" if sign[0] == "||" else ">", QUOTED_TEXT.sub("''", text[:LONGEST]))
+    pieces = (_CHOICES.sub(r"\1;", bare) if "esac" in bare else bare).split("|")
     for left, right in zip(pieces, pieces[1:]):
         said = [word for word in re.split(r"[;&({\n]", left)[-1].split() if "=" not in word]
         heard = re.sub(r"\d?>+\s*\S+", "", re.split(r"[;&)}]", right.lstrip("&"))[0]).split()
