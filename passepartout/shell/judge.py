@@ -23,7 +23,7 @@ from .harm import ASK, CONFIRM, DENY, READ, nothing_there
 from .places import ShellPlaces
 from .script import END, SPLIT, Pipeline, Script, Simple, any_hole
 from .single import judge_parts
-from .syntax import read_script
+from .syntax import BROKEN, read_script
 from .talk import keeps_text
 from .tree import LONGEST
 from .within import SHELLS, several
@@ -145,6 +145,10 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
     if unseen := unseen_character(text): findings.add(ASK, f"It holds the character {unseen}, which does not show.")
     try:
         script = judge_parts(findings, parts := read_script(text, ShellPlaces(roots), known))
+        if findings.level > READ and any("\n" in word for command in parts.commands() for word in command.argv):
+            findings = Findings(roots)
+            findings.known = known
+            raise Impure(BROKEN)
         if findings.level > READ and any(command.fills or command.each is not None for command in script.commands()):
             raise Impure("some of its words are not known before it runs")
     except Impure as refusal: return _to_bash(findings, text, refusal.message)
