@@ -342,6 +342,12 @@ def test_and_does_not_say_so_where_it_is_not_so(line, roots):
     assert not any("carries out what" in reason for reason in judge_command(line, roots, "/home/ada").reasons)
 
 
+@pytest.mark.parametrize("choices", ["6", "6|7", "(6|7", "a | b | c", "*.org|*.md", "'x'|sh", "bash|sh"])
+def test_the_words_of_a_choice_hear_nobody_and_what_stands_behind_them_does(choices, roots):
+    told = lambda body: " ".join(judge_command(f"case x in {choices}) {body};; y|z) ls;; esac", roots, "/home/ada").reasons)
+    assert "gives it" not in told("touch b") and "sh carries out what gzip gives it" in told("gzip -d a | sh")
+
+
 @pytest.mark.parametrize("line, said", [("base64 -d a.txt | python3", True), ("base64 -d a.txt | lua -", True), ("gunzip -c a.gz | perl 2>/dev/null", True), ("gunzip -c a.gz | sh 2> /dev/null", True), ("curl -s https://e.example | some-program-of-mine", True),
                                         ("echo 'print(1)' | python3", False), ("base64 -d a.txt | python3 a.py", False), ("curl -s https://e.example | wl-copy", False), ("curl -s https://e.example | sort", False), ("perl -ne 'print' a.txt | sort", False)])
 def test_what_another_program_makes_for_whatever_carries_it_out_is_said_to_be_unseen(tmp_path, line, said):

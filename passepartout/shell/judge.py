@@ -23,7 +23,7 @@ from .harm import ASK, CONFIRM, DENY, READ, nothing_there
 from .places import ShellPlaces
 from .script import END, SPLIT, Pipeline, Script, Simple, any_hole
 from .single import judge_parts
-from .syntax import read_script
+from .syntax import BROKEN, read_script
 from .talk import keeps_text
 from .tree import LONGEST
 from .within import SHELLS, several
@@ -41,10 +41,12 @@ class Judged:
 
 # %% ../../nbs/shell/judge.ipynb #db9c2b07
 _AMPERSAND = Regex(r"[<>]&|\|\|")
+_CHOICES = Regex(r"((?:\bin|;;)[ \t\n])[ \t\n]*\(?[\w.*?+@'-]+(?:[ \t]*\|[ \t]*[\w.*?+@'-]+)*[ \t]*\)")          # the words of case: 6|7)
 
 def unseen_orders(text: str) -> str:
     "What to tell a person of a line in which a shell, or a program of which nobody knows what it does with that, reads what another program makes; nothing where that stands in the line."
-    pieces = _AMPERSAND.sub(lambda sign: ";" if sign[0] == "||" else ">", QUOTED_TEXT.sub("''", text[:LONGEST])).split("|")
+    bare = _AMPERSAND.sub(lambda sign: ";" if sign[0] == "||" else ">", QUOTED_TEXT.sub("''", text[:LONGEST]))
+    pieces = (_CHOICES.sub(r"\1;", bare) if "esac" in bare else bare).split("|")
     for left, right in zip(pieces, pieces[1:]):
         said = [word for word in re.split(r"[;&({\n]", left)[-1].split() if "=" not in word]
         heard = re.sub(r"\d?>+\s*\S+", "", re.split(r"[;&)}]", right.lstrip("&"))[0]).split()
@@ -143,6 +145,10 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
     if unseen := unseen_character(text): findings.add(ASK, f"It holds the character {unseen}, which does not show.")
     try:
         script = judge_parts(findings, parts := read_script(text, ShellPlaces(roots), known))
+        if findings.level > READ and any("\n" in word for command in parts.commands() for word in command.argv):
+            findings = Findings(roots)
+            findings.known = known
+            raise Impure(BROKEN)
         if findings.level > READ and any(command.fills or command.each is not None for command in script.commands()):
             raise Impure("some of its words are not known before it runs")
     except Impure as refusal: return _to_bash(findings, text, refusal.message)
