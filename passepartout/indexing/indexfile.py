@@ -24,7 +24,7 @@ from ..databases import check_beside, not_only_ours, private_folder
 from ..lazy import Regex
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
-VERSION = 36
+VERSION = 37
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
