@@ -161,7 +161,7 @@ def read(path: Path, turn: str) -> Iterator[AskedPrompt]:
     "What the files at `path` hold about `turn`, oldest first."
     bases: dict[str, str] = {}
     for name in (path.with_suffix(".old"), path):
-        try: file = open(name, "rb")
+        try: file = open(os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
         except OSError: continue
         with file:
             for raw in file:
@@ -216,7 +216,7 @@ def erase(path: Path) -> None:
 def first_asked_at(path: Path) -> float:
     "When the first prompt of a file was asked (Unix seconds); 0 when nobody can tell."
     try:
-        with open(path, "rb") as file: return min(each[2] for each in json.loads(file.readline())["of"])
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file: return min(each[2] for each in json.loads(file.readline())["of"])
     except (OSError, ValueError, KeyError, TypeError, IndexError): return 0.0
 
 # %% ../nbs/17ab_prompts.ipynb #4628aec2

@@ -2,6 +2,7 @@
 import contextlib
 import errno
 import fcntl
+import multiprocessing
 import os
 import socket
 import stat
@@ -217,3 +218,43 @@ def test_what_is_said_of_one_that_answers(place, mode, count):
         told = said(place)
         assert told[0] == f"A daemon answers (process {os.getpid()})." and len(told) == count and len(closed) == 1
         if count == 2: assert told[1] == ("degraded", f"Others may write to the socket of the daemon, {place}.", f"chmod 600 '{place}'")
+
+
+# A pipe in the place of a file --------------------------------------------------------------------------------------------
+
+def typed_before(path):
+    import readline
+    from passepartout.terminal.lineediting import load_lines
+    load_lines(readline, path, 10)
+
+
+def typed_now(path):
+    from passepartout.terminal.lineediting import append_line
+    append_line(path, "find fig")
+
+
+def typed_in_the_window(path):
+    from passepartout.tui.entry import read_history
+    assert read_history(path, 10) == []
+
+
+def prompts_of_a_turn(path):
+    from passepartout.prompts import read
+    assert list(read(path, "0123456789ab")) == []
+
+
+def holder_of_the_lock(path):
+    path.rename(path.with_name("daemon.lock"))
+    assert sockets.lock_holder(path.parent) == ""
+
+
+@pytest.mark.parametrize("reads", [typed_before, typed_now, typed_in_the_window, prompts_of_a_turn, holder_of_the_lock])
+def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(tmp_path, reads):
+    "Opening a pipe waits for somebody at its other end, for ever: a chat that does not begin, a doctor that says nothing."
+    os.mkfifo(path := tmp_path / "pipe.log")
+    child = multiprocessing.get_context("fork").Process(target=reads, args=(path,), daemon=True)          # GNU readline holds all threads while it waits
+    child.start()
+    child.join(10)
+    ended = child.exitcode
+    child.kill()
+    assert ended == 0

@@ -149,7 +149,7 @@ def connect_to(path: Path, timeout: float = 5.0) -> socket.socket | None:
 def lock_holder(folder: Path) -> str:
     "The number of the process that holds the lock of the daemon in `folder`; empty when nobody does, or it cannot be told."
     try:
-        with open(os.open(folder / "daemon.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), encoding="ascii") as file, open("/proc/locks") as locks:
+        with open(os.open(folder / "daemon.lock", os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), encoding="ascii") as file, open("/proc/locks") as locks:
             inode, holder = f":{os.fstat(file.fileno()).st_ino}", file.read(20).strip()
             return (holder if holder.isdigit() and any(words[1:2] == ["FLOCK"] and any(word.endswith(inode) for word in words)
                                                        for words in map(str.split, locks)) else "")

@@ -40,6 +40,7 @@ def remember_lines(path: Path | None, most: int = 2000, harmless: Callable[[str]
 # %% ../../nbs/terminal/20ae_lineediting.ipynb #97565b6e
 def load_lines(readline: Any, path: Path, most: int) -> None:
     "Read the history of typed lines, and shorten a file that holds more than twice `most`. What cannot be read is done without."
+    if not path.is_file(): return                 # a pipe would be waited for
     try:
         readline.read_history_file(path)
         if readline.get_current_history_length() > 2 * most: readline.write_history_file(path)
@@ -49,7 +50,7 @@ def load_lines(readline: Any, path: Path, most: int) -> None:
 def append_line(path: Path, line: str, harmless: Callable[[str], bool] | None = None) -> None:
     "Add a typed line to the history, which only its owner can read, unless it holds a secret. What cannot be written is done without."
     if not (harmless or holds_no_secret)(line): return
-    try: file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    try: file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
     except OSError: return
     try: os.write(file, (line[:10_000] + "\n").encode("utf-8", "replace"))
     except OSError: pass          # the line was said all the same

@@ -47,10 +47,11 @@ class LongPastes:
 # %% ../../nbs/tui/entry.ipynb #70c2328c
 def read_history(path: Path | None, most: int) -> list[str]:
     "The last lines of a file; none when it cannot be read."
-    try: file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW) if path is not None else None
+    if path is None: return []
+    try: file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError: return []
-    if file is None: return []
     with open(file, "rb") as opened:
+        if not opened.seekable(): return []       # a pipe
         opened.seek(max(0, os.fstat(file).st_size - 400_000))
         return [line for line in opened.read(400_000).decode("utf-8", "replace").splitlines() if line.strip()][-most:]
 
