@@ -70,7 +70,7 @@ def in_the_past(query: str, asked: str) -> str:
     past = _PAST.get(verb) or (verb[:-1] + "ied" if _TRIES.fullmatch(verb) else "")
     return " ".join([f"({word} OR {past})" if past and word.lower() == verb else word for word in query.split(" ")])
 
-_DID = Regex(r"\bdid\s+(?:i|we|you|he|she|they|[\w'’-]+)\s+(?:last\s+|first\s+|ever\s+|actually\s+)?([a-z]{2,12})\b", re.I)
+_DID = Regex(r"\bdid\s+(?:(?:the|my|our|your|his|her|their|this|that|an?)\s+)?[\w-]+\s+(?:last\s+|first\s+|ever\s+|actually\s+)?([a-z]{2,12})\b", re.I)
 _TRIES = Regex(r"[a-z]+[bcdfghklmnprstvz]y")
 _PAST = dict(pair.split(":") for pair in "become:became begin:began bring:brought build:built buy:bought catch:caught choose:chose come:came drink:drank drive:drove eat:ate fall:fell feel:felt find:found fly:flew forget:forgot "
              "get:got give:gave go:went grow:grew hang:hung hear:heard hide:hid hold:held keep:kept know:knew leave:left lend:lent lose:lost make:made mean:meant meet:met pay:paid ride:rode ring:rang run:ran say:said see:saw sell:sold send:sent "

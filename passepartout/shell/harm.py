@@ -358,7 +358,7 @@ def _hidden(base: str, names: Sequence[str], places: ShellPlaces) -> str | None:
     return None
 
 # %% ../../nbs/shell/harm.ipynb #3b85663e
-_ITSELF = "passepartout is the agent itself, and what is said to it there counts as the person's own word. It is for the person to type."
+_ITSELF = "passepartout is the agent itself, and what is said to it there counts as the person's own word. It belongs into a terminal of the person's."
 _PYTHON = Regex(r"(?:python|pypy)[\d.]*")
 
 def harm(name: str, words: Sequence[str], places: ShellPlaces) -> tuple[int, str] | None:
