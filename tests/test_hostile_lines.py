@@ -80,7 +80,7 @@ def test_no_program_puts_something_into_what_belongs_to_another(line, roots):
     assert level(line, roots) == DENY
 
 
-@pytest.mark.parametrize("line", ["python3 -m venv .venv", "yq -i .a=1 a.txt", "mv .draft.org draft.org", "cp -r .obsidian backup", "mkdir .notes", "chmod +x .git/hooks/x", "git config core.hooksPath hooks", "git config user.name Ana", "sed -i s/a/b/ a.org", "cp a.org b.org", "git add .gitignore", "cp .gitignore ignored.txt", "pkill passepartout"])
+@pytest.mark.parametrize("line", ["python3 -m venv .venv", "yq -i .a=1 a.txt", "mv .draft.org draft.org", "cp -r .obsidian backup", "mkdir .notes", "chmod +x .git/hooks/x", "git config core.hooksPath hooks", "git config user.name Ana", "sed -i s/a/b/ a.org", "cp a.org b.org", "git add .gitignore", "cp .gitignore ignored.txt", "pkill passepartout", "scp a.org server:site.git/description", "rsync -a a.org server:.config/x"])
 def test_what_a_program_makes_for_itself_is_asked_about(line, roots):
     judged = judge_command(line, roots, "/home/ana")
     assert READ < judged.level < DENY and ("which programs git runs" in str(judged.reasons)) == ("hooksPath" in line), judged.reasons

@@ -351,6 +351,7 @@ _PUTS = frozenset("cp mv ln install tee dd sed perl ruby ed ex sponge patch rsyn
 def _hidden(base: str, names: Sequence[str], places: ShellPlaces) -> str | None:
     "The first of `names` that belongs to another program, or is a file that one starts with, and why, in words."
     for name in names if base in _PUTS else ():
+        if base in ("scp", "rsync") and ":" in name.partition("/")[0]: continue                # on another machine
         if "." not in places.absolute(name) and not is_startup_file(name.rpartition("/")[2]): continue
         try: why = (found := places.place(name)).sensitive and not holds_keys(found.path.rpartition("/")[2]) and found.sensitive
         except PathRefused: why = sensitive(at) if not (at := os.path.normpath(name)).startswith(("/", "..", "~")) else ""              # as src/../.git, where no src is
