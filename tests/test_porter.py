@@ -5,6 +5,8 @@ from types import SimpleNamespace as Made
 
 import pytest
 
+from passepartout.agent import Agent as WholeAgent
+from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
 from passepartout.consent.approvals import PendingApproval, Unconfirmed
 from passepartout.diary import News
@@ -12,6 +14,7 @@ from passepartout.serving import porter as room
 from passepartout.serving.gateway import GatewayFailed, Incoming
 from passepartout.serving.pairing import GatewayLinks, Linked
 from passepartout.serving.porter import HELP, Gone, Porter, asked, shown_name, words_after_no
+from passepartout.tools import Parameter, Tool
 from passepartout.turns import Reply
 
 
@@ -183,6 +186,28 @@ async def test_answers_to_asks(porter, ana):
     agent.answers = [Reply("Done."), Unconfirmed("all of it")]
     assert (await taken(porter, message("/approve k7f3xq", 4), message("/approve k7f3xq half", 5)))[-2:] == ["Done.", "This cannot be taken back, so the code alone does not do. Type with it what would be lost: all of it\nAs in: /approve k7f3xq all of it"]
     assert agent.asked[3:] == [("approve", None, "k7f3xq", "post", "post", ""), ("approve", None, "k7f3xq", "post", "post", "half")]
+
+
+async def test_one_step_of_a_plan_is_left_out_where_a_yes_could_be_given(porter, ana, tmp_path):
+    for part in ("memex", "state", "config", "cache"): (tmp_path / part).mkdir()
+    (tmp_path / "memex" / "a.org").write_text("* A\n")
+    agent, ran = await WholeAgent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", provider_cascade=("model",)), []
+    agent.tools.register(Tool("pay", "Pay", [Parameter("to")], lambda to: ran.append(to) or "paid", effects="open-world", inline=True))
+    note = lambda title: f'(:CALL "org-capture" :ARGS (:TITLE "{title}" :FILE "a.org"))'
+    register_backend(agent, "model", lambda prompt, system_prompt: f'(:TYPE :PLAN :EXPLANATION "Pay her and write it down" :STEPS ({note("Before")} (:CALL "pay" :ARGS (:TO "Ana")) {note("After")} (:ANSWER "Written down.")))', inline=True)
+    porter.house.agent = agent
+    (pending,) = (await agent.handle("write down Before and After in a.org, and pay Ana", source="post", session="post")).approvals
+    assert asked(pending, porter.links.linked("post")).count(pending.code) == 0
+    porter.links.allow("post", True)
+    assert f"/skip {pending.code} leaves out this step only" in asked(pending, porter.links.linked("post"))
+    porter.links.allow("post", False)
+    assert "Nothing can be approved here" in (await taken(porter, message(f"/skip {pending.code}", 1)))[-1] and "After" not in (tmp_path / "memex" / "a.org").read_text()
+    porter.links.allow("post", True)
+    assert "That code does not fit" in (await taken(porter, message("/skip aaaaaa", 2)))[-1]
+    said = (await taken(porter, message(f"/skip {pending.code}", 3)))[-1]
+    assert "Written down." in said and ran == [] and (tmp_path / "memex" / "a.org").read_text() == "* A\n* Before\n* After\n"
+    assert "/skip" not in asked(ask(), porter.links.linked("post"))
+    await agent.close()
 
 
 @pytest.mark.parametrize("text", ["/deny k7f3xq", "/approve k7f3xq", "hello"])

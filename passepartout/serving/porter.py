@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ..consent.approvals import Unconfirmed
+from ..consent.approvals import Unconfirmed, of_a_step
 from ..conditions import PassepartoutError
 from ..diary import diary_of
 from .gateway import Gateway, GatewayFailed, Incoming, pieces
@@ -36,7 +36,8 @@ def asked(pending: Any, link: Linked, private: bool = False) -> str:
         return (f"This needs your approval: {pending.reason}\n"
                 "It was asked by an earlier process; answer it at your terminal: passepartout approvals list")
     phrase = f" {pending.phrase}" if pending.phrase else ""
-    return f"{pending.summary}\n\nBecause: {pending.reason}\n/approve {pending.code}{phrase}\n/deny {pending.code}"
+    only = f"\n/skip {pending.code} leaves out this step only" if of_a_step(pending) else ""
+    return f"{pending.summary}\n\nBecause: {pending.reason}\n/approve {pending.code}{phrase}\n/deny {pending.code}{only}"
 
 # %% ../../nbs/serving/19mb_porter.ipynb #40037ca4
 class PorterWords:
@@ -119,12 +120,23 @@ class PorterDecisions(PorterMessages):
             return agent.deny(None, code, session)
         return str(await self.house.in_turn(session, refuse))
 
+    def may_approve(self, link: Linked) -> None:
+        "`PassepartoutError` where nothing may be approved by the time that an answer is taken."
+        if not self.still(link.account, link.chat).approvals:
+            raise PassepartoutError("Nothing can be approved here. At the terminal: passepartout approvals list; and to allow it here: "
+                                    f"passepartout gateway approvals {self.name} on")
+
+    async def skip(self, code: str, link: Linked, session: str) -> str:
+        "Leave out the step of a plan that has this code, and go on with the others: that does more than a no, so it is taken where a yes is."
+        async def leave_out(agent: Any) -> Any:
+            self.may_approve(link)
+            return await agent.skip(agent.desk.find(None, code, session)["id"], session, self.name)
+        return self.worded(await self.house.in_turn(session, leave_out), self.still(link.account, link.chat))
+
     async def approve(self, code: str, words: str, link: Linked, session: str) -> str:
         "Allow what has this code, where that is allowed at all when its turn comes; `words` is what has to be typed besides."
         async def allow(agent: Any) -> Any:
-            if not self.still(link.account, link.chat).approvals:
-                raise PassepartoutError("Nothing can be approved here. At the terminal: passepartout approvals list; and to allow it here: "
-                                        f"passepartout gateway approvals {self.name} on")
+            self.may_approve(link)
             return await agent.approve(None, code, session, source=self.name, confirm=words)
         try: return self.worded(await self.house.in_turn(session, allow), self.still(link.account, link.chat))
         except Unconfirmed as error: return f"{error.message}\nAs in: /approve {code} {error.phrase}"
@@ -142,6 +154,7 @@ class PorterCommands(PorterDecisions):
             return "\n\n".join(asked(each, link, self.house.agent.settings.gateway_private) for each in waiting) or "Nothing waits for your answer here."
         if name == "deny" and code: return await self.deny(code, link, session)
         if name == "approve" and code: return await self.approve(code, words, link, session)
+        if name == "skip" and code: return await self.skip(code, link, session)
         return HELP + (", /approve CODE does it." if link.approvals else ".")
 
 # %% ../../nbs/serving/19mb_porter.ipynb #e38e2716
