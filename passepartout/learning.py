@@ -9,6 +9,7 @@ __all__ = ['EQUAL', 'MOST', 'PastAnswer', 'answers', 'Proposal', 'rule_text', 'p
            'shadows', 'record_rule', 'try_rule', 'adopt_rule', 'drop_rule']
 
 # %% ../nbs/19bc_learning.ipynb #21145676
+import errno
 import os
 import re
 import shlex
@@ -183,8 +184,12 @@ def adopt_rule(agent, name: str) -> str:
     if any(rule.name == full for rule in agent.permissions.book.rules):
         raise PassepartoutError(f"There is a rule “{full}” in the file already.")
     private_folder(path.parent)
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "a", encoding="utf-8") as file: file.write(("\n" if file.tell() else "") + text)
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600), "a", encoding="utf-8") as file:
+            if not file.seekable(): raise OSError(errno.ESPIPE, "a pipe lies there")
+            file.write(("\n" if file.tell() else "") + text)
+    except OSError as error:
+        raise PassepartoutError(f"The rule was not written: {path} cannot be opened ({error.strerror}). If it is a link, put the rule into the file yourself:\n{text.strip()}") from error
     record_rule(agent, full, "adopted")
     return str(path)
 

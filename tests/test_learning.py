@@ -1,9 +1,12 @@
 "Learned rules: from equal answers of the person only, exactly as wide as what was asked, and without effect until the person takes them over"
+import os
+
 import pytest
 
 from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
+from passepartout.conditions import PassepartoutError
 from passepartout.learning import adopt_rule, proposals, record_rule, shadows, try_rule, would_have
 from passepartout.rulefile import read_rules
 from passepartout.tools import Parameter, Tool
@@ -89,6 +92,21 @@ async def test_the_shadow_decides_nothing_and_a_rule_is_not_wider_than_the_other
     register_backend(agent, "played", lambda prompt, system_prompt, *, model=None: said.pop(0) if said else "Done.", inline=True)
     with agent.permissions.as_if(taken[0]): reply = await agent.handle("look at the weather", session="fresh")
     assert len(reply.approvals) == 1 and "which you may not have written" in reply.approvals[0].reason         # the rule answers the permissions; whose words these are is still asked
+    await agent.close()
+
+
+@pytest.mark.parametrize("lies", ["pipe", "link"])
+async def test_a_rule_that_cannot_be_written_is_still_tried_and_told_in_full(tmp_path, lies):
+    agent = await asking(tmp_path)
+    for _ in range(3): await answer(agent, to="ana@example.org", text="hello")
+    (found,) = proposals(agent)
+    try_rule(agent, found.name)
+    (path := tmp_path / "config" / "passepartout" / "rules.ini").parent.mkdir(exist_ok=True)
+    os.mkfifo(path) if lies == "pipe" else path.symlink_to(tmp_path / "elsewhere.ini")
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK) if lies == "pipe" else None          # with a reader a pipe can be opened to be written to
+    with pytest.raises(PassepartoutError, match="The rule was not written") as told: adopt_rule(agent, found.name)
+    assert found.text.strip() in told.value.message and list(shadows(agent)) == [found.name] and not (tmp_path / "elsewhere.ini").exists()
+    if reader is not None: os.close(reader)
     await agent.close()
 
 
