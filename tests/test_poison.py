@@ -122,7 +122,7 @@ async def test_what_a_tool_declares_is_what_it_returns(tmp_path, tool):
 NOTE, DATE = '(:CALL "org-capture" :ARGS (:TITLE "Ring her" :FILE "rent.org"))', '(:CALL "org-schedule" :ARGS (:PATH "rent.org" :HEADING "Rent" :DATE "2026-12-01"))'
 
 @pytest.mark.parametrize("steps, asked", [((NOTE, DATE), False), ((NOTE, '(:CALL "read-file" :ARGS (:PATH "rent.org") :AS "read")', '(:ANSWER "Noted.")'), False), ((NOTE, '(:CALL "pay" :ARGS (:TO "Ana" :AMOUNT 900))'), True),
-    ((f'(:FOR "each" :IN (1 2 3) :MOST 9 :DO ({NOTE}))',), True), (('(:CALL "org-archive" :ARGS (:PATH "rent.org" :HEADING "Rent" :ARCHIVE "old.org"))',), True)])
+    ((f'(:FOR "each" :IN (1 2 3) :MOST 9 :DO ({NOTE}))',), True), ((NOTE,) * 10, False), ((NOTE,) * 11, True), (('(:CALL "org-archive" :ARGS (:PATH "rent.org" :HEADING "Rent" :ARCHIVE "old.org"))',), True)])
 async def test_a_plan_after_a_stranger_was_read_is_asked_about_where_its_steps_would_be(tmp_path, steps, asked):
     ran = []
     agent = await at_home(tmp_path, [call("page"), plan(*steps), "Done."], ran)

@@ -144,6 +144,8 @@ class Single(ProvenanceFacts):
         return None if is_answered_for(tool, action, read, label, named) else single_case(tool, action, read, label, named)
 
 # %% ../../nbs/gates/provenance.ipynb #3ddf0ea2
+_MOST_EDITS = 10
+
 class Provenance(Single):
     "The gate: asks about calls that reach out or change something when nobody answers for what they do."
     seen: tuple = (None, None, None, None)               # the gates judge an action again right before it runs: keep the last answer
@@ -158,10 +160,12 @@ class Provenance(Single):
         return seen[3]
 
     def as_single_calls(self, steps: Any) -> bool:
-        "Would none of the steps be asked about here if it were proposed alone? Within a block or a loop that holds for what only looks."
+        "Would none of the steps be asked about here if it were proposed alone, and are there no more edits than a turn has rounds? Within a block or a loop that holds for what only looks."
         looks = lambda part: all((tool := self.tools.get(name)) is not None and tool.effects.looks_only for name, _ in calls_in(part))
         alone = lambda step: (tool := self.tools.get(str(step["call"]))) is not None and is_harmless(tool) and all(map(looks, step.values()))
-        return all([alone(step) if is_mapping(step) and "call" in step else looks(step) for step in (steps if isinstance(steps, tuple) else (steps,))])
+        steps = steps if isinstance(steps, tuple) else (steps,)
+        return (all([alone(step) if is_mapping(step) and "call" in step else looks(step) for step in steps])
+                and sum(not self.tools.get(name).effects.looks_only for name, _ in calls_in(steps)) <= _MOST_EDITS)
 
     def under_influence(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
         "The gate for a plan: it is asked about as a whole when nobody answers for what it was made from."
